@@ -1,6 +1,7 @@
 //! Arbiters: requests in, one grant out.
 //!
-//! An [`ArbiterBank`] holds the arbiters of one switch, all of one kind. Requests are a bit mask of up to 64 inputs.
+//! An [`ArbiterBank`] holds the arbiters of one switch, all of one kind. Requests are a bit mask of up to 64 inputs; a
+//! [`WideBank`] has more.
 //! A grant is always used, so choosing and updating are one step, but where what is chosen has to be chosen again elsewhere.
 //!
 //! * **Matrix** (hpp-switch.txt section 2.2, "strong fairness"): bit `W[i][j]` says that `i` goes before `j`; the winner
@@ -12,6 +13,7 @@
 //! Fairness: under matrix and least recently granted, an input that keeps requesting is passed over at most once by
 //! each other input; under round robin likewise, but who goes first depends on the neighbourhood, not on the past.
 
+use crate::bits::WideMask;
 use flitway_engine::prefetch;
 
 /// Makes the table of arbiters: what each is called in files, and what it is. Whoever has to know all kinds, from machine files
@@ -188,29 +190,90 @@ fn restamp(stamps: &mut [u8]) -> u8 {
     stamps.len() as u8
 }
 
+/// The same for arbiters of more inputs than a mask has bits, up to 512.
+#[derive(Clone, Debug)]
+pub struct WideBank {
+    inputs: usize,
+    state: WideState,
+}
+
+#[derive(Clone, Debug)]
+enum WideState {
+    /// Per arbiter: the input granted last.
+    Last(Box<[u16]>),
+    /// Per arbiter: a count of grants, and when by that count each input was granted last.
+    Stamps(Box<[u64]>),
+}
+
+impl WideBank {
+    /// `arbiters` arbiters over `inputs` inputs, 1 to 512; at first input 0 goes before input 1, and so on.
+    #[must_use]
+    pub fn new(kind: ArbiterKind, arbiters: usize, inputs: usize) -> Self {
+        assert!((1..=WideMask::BITS).contains(&inputs), "requests are a wide mask");
+        let state = match kind {
+            ArbiterKind::RoundRobin => WideState::Last(vec![inputs as u16 - 1; arbiters].into()),
+            ArbiterKind::Matrix | ArbiterKind::LeastRecentlyGranted => {
+                let fresh: Vec<u64> = std::iter::once(inputs as u64).chain(0..inputs as u64).collect();
+                WideState::Stamps(fresh.repeat(arbiters).into())
+            }
+        };
+        WideBank { inputs, state }
+    }
+
+    /// Bytes of an arbiter over `inputs` inputs, at most.
+    #[must_use]
+    pub const fn bytes(inputs: usize) -> usize {
+        8 * (1 + inputs)
+    }
+
+    /// Grants one of `requests` at `arbiter`.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn grant(&mut self, arbiter: usize, requests: WideMask) -> usize {
+        let mut places = requests.iter();
+        match &mut self.state {
+            WideState::Last(last) => {
+                let first = places.next().expect("an arbiter grants when somebody requests");
+                let last = &mut last[arbiter];
+                let is_after = |place: &usize| *place > usize::from(*last);
+                let winner = Some(first).filter(is_after).or_else(|| places.find(is_after)).unwrap_or(first);
+                *last = winner as u16;
+                winner
+            }
+            WideState::Stamps(stamps) => {
+                let stamps = &mut stamps[arbiter * (1 + self.inputs)..][..1 + self.inputs];
+                let winner = places.min_by_key(|&place| stamps[1 + place]);
+                let winner = winner.expect("an arbiter grants when somebody requests");
+                stamps[1 + winner] = stamps[0];
+                stamps[0] += 1;
+                winner
+            }
+        }
+    }
+}
+
 /// One matrix arbiter as hardware has it.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     /// Bit `j` of `before[i]`: `i` goes before `j`.
-    before: Vec<u64>,
+    before: Vec<Vec<bool>>,
 }
 
 impl Matrix {
     /// Over `inputs` inputs, upper triangular.
     #[must_use]
     pub fn new(inputs: usize) -> Self {
-        let all = if inputs == 64 { u64::MAX } else { (1 << inputs) - 1 };
-        Matrix { before: (0..inputs).map(|i| all & !(u64::MAX >> (63 - i))).collect() }
+        Matrix { before: (0..inputs).map(|i| (0..inputs).map(|j| i < j).collect()).collect() }
     }
 
     /// Grants the requester that goes before all others.
-    pub fn grant(&mut self, requests: u64) -> Option<usize> {
-        let winner = (0..self.before.len())
-            .find(|&i| requests >> i & 1 == 1 && requests & !(1 << i) & !self.before[i] == 0)?;
-        self.before[winner] = 0;
-        for (i, before) in self.before.iter_mut().enumerate().filter(|&(i, _)| i != winner) {
-            debug_assert!(i != winner);
-            *before |= 1 << winner;
+    pub fn grant(&mut self, requests: &[bool]) -> Option<usize> {
+        let goes_first = |i: usize| (0..requests.len()).all(|j| i == j || !requests[j] || self.before[i][j]);
+        let winner = (0..requests.len()).find(|&i| requests[i] && goes_first(i))?;
+        self.before[winner].fill(false);
+        for (i, before) in self.before.iter_mut().enumerate() {
+            before[winner] = i != winner;
         }
         Some(winner)
     }
@@ -224,6 +287,10 @@ mod tests {
     fn requests(stream: &mut Stream, inputs: usize) -> u64 {
         let mask = u64::MAX >> (64 - inputs);
         (stream.bits() & stream.bits() & mask) | 1 << stream.below(inputs as u64)
+    }
+
+    fn bools(requests: u64, inputs: usize) -> Vec<bool> {
+        (0..inputs).map(|input| requests >> input & 1 == 1).collect()
     }
 
     #[test]
@@ -272,12 +339,12 @@ mod tests {
             for _ in 0..3_000 {
                 let requests = requests(&mut stream, inputs);
                 let winner = bank.grant(0, requests);
-                assert_eq!(matrix.grant(requests), Some(winner));
+                assert_eq!(matrix.grant(&bools(requests, inputs)), Some(winner));
                 let only = stream.below(inputs as u64) as usize;
                 bank.grant_only(0, only);
-                assert_eq!(matrix.grant(1 << only), Some(only));
+                assert_eq!(matrix.grant(&bools(1 << only, inputs)), Some(only));
             }
-            assert_eq!(matrix.grant(0), None);
+            assert_eq!(matrix.grant(&bools(0, inputs)), None);
         }
     }
 }

@@ -91,7 +91,7 @@ pub struct Waiting {
     pub source: NodeId,
     /// For whom.
     pub destination: Destination,
-    /// The outputs through which its flits go on, as bits.
+    /// The outputs through which its flits go on, as bits, where others can need them: [`Need::Flits`].
     pub feeds: u64,
     /// What it needs: all of it.
     pub needs: Vec<Need>,

@@ -17,7 +17,7 @@ use flitway_switch::hpp::settings::{
     AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline,
 };
 use flitway_wiring::dependency::{Dependencies, Verdict};
-use flitway_wiring::topology::{End, TopologySettings};
+use flitway_wiring::topology::{End, Topology, TopologySettings};
 use flitway_wiring::{NodeId, PortId, SwitchId};
 use std::path::Path;
 
@@ -184,6 +184,17 @@ fn links_of_a_tiled_switch_need_not_retry() {
         };
         assert_eq!(settings.retry.is_some(), retries);
     }
+}
+
+/// Leaf and spine switches of 128 ports, and one of 512.
+#[test]
+fn tiled_chips_have_up_to_512_ports() {
+    let tree = ["switch.rows=16", "switch.columns=8", "routing.algorithm=d-mod-k", "link.length.switch=5 m"];
+    let machine = load("nrc", &[&tree[..], &["topology={kind=\"fat-tree\", ports=128, levels=2}"]].concat());
+    let topology = Topology::build(&machine.topology).unwrap();
+    assert_eq!([topology.nodes(), topology.switches(), topology.ports_max()], [8_192, 192, 128]);
+    let one = load("nrc", &["switch.rows=512", "switch.columns=1", "topology.nodes=512"]);
+    assert_eq!(one.switch.chip().ports(), 512);
 }
 
 #[test]

@@ -25,10 +25,7 @@ impl Arbiter {
     /// Grants one of the inputs that request, if any does.
     pub(crate) fn grant(&mut self, requests: &[bool]) -> Option<usize> {
         match self {
-            Arbiter::Matrix(matrix) => {
-                let mask = requests.iter().enumerate().map(|(input, &bit)| u64::from(bit) << input).sum();
-                matrix.grant(mask)
-            }
+            Arbiter::Matrix(matrix) => matrix.grant(requests),
             Arbiter::RoundRobin { last } => {
                 let winner = first_after(*last, requests.len(), |input| requests[input])?;
                 *last = winner;
@@ -57,7 +54,8 @@ pub(crate) fn first_after(
 mod tests {
     use super::*;
     use flitway_engine::random::{Purpose, Stream};
-    use flitway_fabric::arbiter::ArbiterBank;
+    use flitway_fabric::arbiter::{ArbiterBank, WideBank};
+    use flitway_fabric::bits::WideMask;
 
     #[test]
     fn each_kind_remembers_in_its_own_way() {
@@ -81,6 +79,24 @@ mod tests {
                     let requests: Vec<bool> = (0..inputs).map(|_| stream.below(3) == 0).collect();
                     let mask = requests.iter().rev().fold(0, |mask, &bit| mask << 1 | u64::from(bit));
                     let granted = (mask != 0).then(|| bank.grant(0, mask));
+                    assert_eq!(plain.grant(&requests), granted, "{kind:?} with {inputs} inputs");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn and_as_those_of_many_inputs_do() {
+        for &kind in ArbiterKind::ALL {
+            for inputs in [1, 64, 65, 200, 512] {
+                let mut stream = Stream::new(8, inputs as u64, Purpose::Test);
+                let (mut plain, mut bank) = (Arbiter::new(kind, inputs), WideBank::new(kind, 2, inputs));
+                for _ in 0..500 {
+                    let often = 1 + stream.below(100);
+                    let requests: Vec<bool> = (0..inputs).map(|_| stream.below(often) == 0).collect();
+                    let mut mask = WideMask::NONE;
+                    (0..inputs).filter(|&input| requests[input]).for_each(|input| mask.insert(input));
+                    let granted = (!mask.is_empty()).then(|| bank.grant(1, mask));
                     assert_eq!(plain.grant(&requests), granted, "{kind:?} with {inputs} inputs");
                 }
             }

@@ -5,7 +5,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::barrier::Packet;
 use flitway_fabric::observer::{
     Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, Grant, LinkChange,
-    LinkObserver, LinkState, Loss, MessageObserver, Miss, NicObserver, Passage, SwitchObserver,
+    LinkObserver, LinkState, Loss, MessageObserver, Miss, NicObserver, Outputs, Passage, SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, Flow};
 use flitway_wiring::{NodeId, RailId};
@@ -149,7 +149,7 @@ impl Event {
                 [node.0.into(), rail.0.into(), flow.bits().into(), flow.tag, is_true.into(), 0]
             }
             Event::Missed(it) => [it.switch, it.input.0, it.vc.into(), 0, 0, 0].map(u64::from),
-            Event::Passed(it) => [it.switch.into(), it.input.0.into(), it.vc.into(), it.outputs, 0, 0],
+            Event::Passed(it) => key_of_passage(&it),
             Event::Chosen(it) => [it.component, it.port.0, it.vc.into(), 0, 0, 0].map(u64::from),
             Event::PacketLost(it) => key_of_loss(&it),
             Event::LinkChanged(it) => key_of_change(&it),
@@ -175,6 +175,14 @@ impl Event {
         };
         (self.cycle(), kind, place)
     }
+}
+
+fn key_of_passage(passage: &Passage) -> [u64; 6] {
+    let [port, mask] = match passage.outputs {
+        Outputs::One(port) => [1 + u64::from(port.0), 0],
+        Outputs::Several(mask) => [0, mask],
+    };
+    [passage.switch.into(), passage.input.0.into(), passage.vc.into(), port, mask, 0]
 }
 
 fn key_of_loss(loss: &Loss) -> [u64; 6] {

@@ -116,9 +116,7 @@ impl Story {
         // A worm may cross a switch on its way up and again on its way down.
         let passage = |switch: u32, output: PortId| {
             steps.iter().find_map(|step| match step {
-                Step::Passed(it)
-                    if it.switch == rail * switches + switch && it.outputs >> output.0 & 1 == 1 =>
-                {
+                Step::Passed(it) if it.switch == rail * switches + switch && it.outputs.contain(output) => {
                     own(it.packet.source, it.packet.injected).then_some(*it)
                 }
                 _ => None,

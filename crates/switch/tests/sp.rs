@@ -436,7 +436,7 @@ impl Journeys {
         for _ in 0..delivery.hops {
             // A worm may cross a switch on its way up and again on its way down.
             let here = (packet, at.0, PortId(0))..=(packet, at.0, PortId(63));
-            let leads_there = |it: &&Passage| it.outputs >> port.0 & 1 == 1;
+            let leads_there = |it: &&Passage| it.outputs.contain(port);
             let passage = self.passages.range(here).map(|it| it.1).find(leads_there).unwrap();
             let departure = departure(at.0, port);
             assert_eq!(departure.arrives, arrives);

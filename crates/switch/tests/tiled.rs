@@ -20,6 +20,7 @@ use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::{RoutingKind, Selection};
 use flitway_wiring::topology::TopologySettings;
 use flitway_wiring::{Destination, NodeId, RailId};
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 /// A switch of so many rows and columns whose buffers hold a packet of each virtual channel.
@@ -199,4 +200,43 @@ fn by_age_packets_from_far_take_as_long_as_those_from_near() {
     assert!(latencies.iter().max().unwrap() - latencies.iter().min().unwrap() < 50, "{latencies:?}");
     // Who comes far has buffers at more switches, all of which are served in turn.
     assert!(packets.is_sorted() && packets[0] >= 25, "{packets:?}");
+}
+
+/// From and to ports beyond 64; in the last three shapes rows or columns are beyond 64 too.
+#[test]
+fn chips_of_many_ports_deliver_what_is_sent() {
+    let retry = Some(RetrySettings { window: 8, sequence_bits: 4, timeout: 2_000, heartbeat: 400 });
+    for (shape, arbiter) in [
+        ((16, 8), Arbitration::ByGrants(ArbiterKind::RoundRobin)),
+        ((16, 32), Arbitration::ByAge),
+        ((1, 100), Arbitration::ByGrants(ArbiterKind::Matrix)),
+        ((100, 1), Arbitration::ByAge),
+        ((2, 128), Arbitration::ByGrants(ArbiterKind::RoundRobin)),
+    ] {
+        let switch = TiledSettings { arbiter, ..tiled(shape, 2, retry) };
+        let nodes = switch.ports();
+        let fabric = fabric(&TopologySettings::Single { nodes }, RoutingKind::UpDown, 5, switch);
+        // All at once to the node across, none of which meet, and later some to the last node, for which they wait.
+        let across = |node: u32| Packet { lane: node, ..packet((node + nodes / 2) % nodes, 0) };
+        let later = Packet { created: Cycle(100), ..packet(nodes - 1, 1) };
+        let waits = |node: u32| node.is_multiple_of(7);
+        let packets = |node: u32| if waits(node) { vec![across(node), later] } else { vec![across(node)] };
+        let scripts = (0..nodes).map(|node| Script::new(packets(node))).collect();
+        let mut simulation = Simulation::<Tiled, _, _>::new(&fabric, scripts, 1, Deliveries::default);
+        assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+        simulation.settle();
+        let books = simulation.audit();
+        assert!(books.holds() && books.in_network == 0, "{shape:?}: {books:?}");
+        let delivered = simulation.gather_observers(|observer| observer.0.clone()).concat();
+        let waiting = (0..nodes).filter(|&node| waits(node)).count();
+        assert_eq!(delivered.len(), nodes as usize + waiting, "{shape:?}");
+        let first = delivered.iter().filter(|it| it.flow.tag == 0);
+        let times: BTreeSet<u64> = first.map(|it| it.delivered.since(it.created)).collect();
+        let zero_load = fabric.chip.zero_load_cycles(1, 256) + 2 * 5;
+        assert_eq!(times, [zero_load].into(), "{shape:?}");
+        let last =
+            delivered.iter().filter(|it| it.destination == NodeId(nodes - 1)).map(|it| it.delivered.0).max();
+        // Nine flits each, one after the other.
+        assert!(last >= Some(100 + 9 * waiting as u64), "{shape:?}: {last:?}");
+    }
 }

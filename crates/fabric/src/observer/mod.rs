@@ -18,7 +18,7 @@ pub use link::{
 };
 pub use message::MessageObserver;
 pub use nic::NicObserver;
-pub use switch::{BarrierNote, Grant, Miss, Passage, SwitchObserver};
+pub use switch::{BarrierNote, Grant, Miss, Outputs, Passage, SwitchObserver};
 
 /// Is told what happens in a run, layer by layer.
 pub trait Observer: LinkObserver + SwitchObserver + NicObserver + MessageObserver + Send {}

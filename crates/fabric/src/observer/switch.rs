@@ -20,6 +20,26 @@ pub struct Grant {
     pub input: PortId,
 }
 
+/// The ports that a packet leaves a switch by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// This one.
+    One(PortId),
+    /// A bit for each port, of a switch of up to 64.
+    Several(u64),
+}
+
+impl Outputs {
+    /// Whether `port` is one of them.
+    #[must_use]
+    pub fn contain(self, port: PortId) -> bool {
+        match self {
+            Outputs::One(output) => output == port,
+            Outputs::Several(mask) => mask >> port.0 & 1 == 1,
+        }
+    }
+}
+
 /// A packet has been let across a switch, with what it has waited for until then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
@@ -31,8 +51,8 @@ pub struct Passage {
     pub input: PortId,
     /// The virtual channel that it came in on.
     pub vc: u8,
-    /// The ports that it leaves by: a bit for each.
-    pub outputs: u64,
+    /// The ports that it leaves by.
+    pub outputs: Outputs,
     /// When its first flit was on the wire of the switch.
     pub arrived: Cycle,
     /// When it could have requested its output, had it been first in its queue.

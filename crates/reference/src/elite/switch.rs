@@ -5,7 +5,9 @@ mod broadcast;
 use super::{Answer, Channel, Flit, Lane, Wires, World};
 use broadcast::Copies;
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Departure, Grant, LinkObserver, PacketName, Passage, SwitchObserver};
+use flitway_fabric::observer::{
+    Departure, Grant, LinkObserver, Outputs, PacketName, Passage, SwitchObserver,
+};
 use flitway_switch::elite::EliteSettings;
 use flitway_wiring::routing::{Arrival, Candidate};
 use flitway_wiring::{PortId, SwitchId};
@@ -216,7 +218,7 @@ impl Switch {
             switch,
             input,
             vc: came,
-            outputs: 1 << output.0,
+            outputs: Outputs::One(output),
             arrived: Cycle(request.arrived),
             ready: Cycle(request.arrived + world.delay()),
             requested: Cycle(request.since),

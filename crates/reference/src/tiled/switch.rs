@@ -5,7 +5,7 @@ mod tile;
 use super::link::{Arrived, Port};
 use super::{Flit, World};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Grant, Passage, SwitchObserver};
+use flitway_fabric::observer::{Grant, Outputs, Passage, SwitchObserver};
 use flitway_fabric::{LossCause, ReplyLanes};
 use flitway_switch::tiled::{LaneOut, TiledSettings};
 use flitway_wiring::routing::{Arrival, Candidate, Selection};
@@ -276,7 +276,7 @@ impl Switch {
             switch: self.number,
             input: PortId::new(input),
             vc: vc as u8,
-            outputs: 1 << first.output,
+            outputs: Outputs::One(PortId::new(first.output)),
             arrived: Cycle(first.arrived),
             ready: Cycle(first.since),
             requested: Cycle(first.since),

@@ -109,9 +109,9 @@
 //! created.
 //!
 //! **Age** ([`Arbitration::ByAge`]). Arbiters are round robin, and choose among the oldest packets only: of all that request
-//! those whose first flit was on the wire of their source in the earliest cycle. Of a VC the oldest packet counts that requests.
-//! A NIC port chooses round robin: what waits there has not entered the network. This is the age since injection of Dally and
-//! Towles (section 15.4) and of Abts and Weisser (SC 2007), whose packets carry it in their header.
+//! those whose first flit was on the wire of their source in the earliest cycle. Of a VC the oldest packet counts that
+//! requests. A NIC port chooses round robin: what waits there has not entered the network. This is the age since injection of
+//! Dally and Towles (section 15.4) and of Abts and Weisser (SC 2007), whose packets carry it in their header.
 //!
 //! **Cycle `t`** of a switch, in this order; arbiters are those of `arbiter`, and a grant is always used.
 //!
@@ -159,6 +159,7 @@
 
 mod cost;
 mod link;
+mod mask;
 mod nic;
 mod packet_state;
 mod requests;
@@ -185,7 +186,7 @@ use flitway_wiring::{PortId, RailId};
 use nic::Port;
 use packet_state::{Inbox, Mail, Pools};
 use room::Parts;
-use switch::Switch;
+use switch::AnySwitch;
 
 type Cx<'a, O> = Context<'a, Tiled, O>;
 
@@ -282,7 +283,7 @@ impl Components for Tiled {
     type Shared = Shared;
     type Mail = Mail;
     type Inbox = Inbox;
-    type Switch = Switch;
+    type Switch = AnySwitch;
     type Port = Port;
 
     fn shared(fabric: &Fabric<TiledSettings>) -> Shared {
@@ -323,8 +324,8 @@ impl Components for Tiled {
         }
     }
 
-    fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> Switch {
-        Switch::new(shared, number, wires)
+    fn switch(shared: &mut Shared, number: u32, wires: &[Wires]) -> AnySwitch {
+        AnySwitch::new(shared, number, wires)
     }
 
     fn port(shared: &mut Shared, number: u32, rail: RailId, wires: &NodeWires) -> Port {

@@ -6,6 +6,10 @@ use flitway_fabric::link::retry::{self, Numbers};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_wiring::routing::Selection;
+use flitway_wiring::topology;
+
+/// The most ports of a chip.
+pub const PORTS_MAX: u32 = topology::PORTS_MAX;
 
 /// The most virtual channels of a link.
 pub const VCS_MAX: usize = 8;
@@ -17,7 +21,7 @@ pub const VCS_MAX: usize = 8;
 pub struct TiledSettings {
     /// Rows of tiles; at least 1.
     pub rows: u32,
-    /// Columns of tiles; at least 1. With the rows they make 2 to 64 ports.
+    /// Columns of tiles; at least 1. With the rows they make 2 to [`PORTS_MAX`] ports.
     pub columns: u32,
     /// Virtual channels of a link, 1 to 8.
     pub vcs: u32,

@@ -6,6 +6,7 @@
 //! its date. The main flow: [`Switch::receive`], then `accept.rs`, `row.rs`, `subswitch.rs` and `output.rs`.
 
 mod accept;
+mod any;
 mod deadlock;
 mod links;
 mod output;
@@ -13,14 +14,15 @@ mod row;
 mod subswitch;
 
 use super::link::{Out, Receiver, Sender};
+use super::mask::Mask;
 use super::packet_state::{self, Arrival, Inbox, PacketState};
 use super::room::{Parts, Room};
 use super::settings::VCS_MAX;
 use super::{Cx, Shared, Tiled};
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
-use flitway_fabric::arbiter::ArbiterBank;
-use flitway_fabric::bits::bits;
+use flitway_fabric::arbiter::{ArbiterBank, WideBank};
+use flitway_fabric::bits::{WideMask, bits};
 use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
 use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::observer::Observer;
@@ -29,6 +31,8 @@ use flitway_fabric::simulation::{Conservation, Wires};
 use flitway_wiring::topology::End;
 use flitway_wiring::{PortId, SwitchId};
 use subswitch::Offers;
+
+pub(super) use any::AnySwitch;
 
 /// The steps of a cycle, each with a slot for every port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,9 +147,9 @@ struct Output {
 
 const _: () = assert!(size_of::<Output>() == 128, "an output is two cache lines");
 
-/// A switch.
+/// A switch whose sets of rows and of columns are `M`.
 #[derive(Debug)]
-pub struct Switch {
+pub(super) struct Switch<M: Mask> {
     number: u32,
     here: SwitchId,
     rows: usize,
@@ -157,18 +161,18 @@ pub struct Switch {
     inputs: Box<[Input]>,
     /// By input, virtual channel and column: packets; by input and virtual channel: columns of which there are some.
     input_queues: Box<[Ring]>,
-    input_columns: Box<[u64]>,
+    input_columns: Box<[M]>,
     /// By tile and column of the input: buffers of the inputs of its row.
     rows_in: Box<[Buffer]>,
     /// By tile: row buffers that are not empty, by column of the input.
-    offering: Box<[u64]>,
+    offering: Box<[M]>,
     /// By tile and row: when the channel to that row is free.
     channels: Box<[Cycle]>,
     /// By output and row.
     columns_in: Box<[Buffer]>,
     outputs: Box<[Output]>,
-    arbiters: Arbiters,
-    offers: Offers,
+    arbiters: Arbiters<M>,
+    offers: Offers<M>,
     /// Flits of packets that have been accepted and that no link has begun.
     inside: u64,
     /// Packets in column buffers.
@@ -180,29 +184,36 @@ pub struct Switch {
 
 /// The arbiters of a switch.
 #[derive(Debug)]
-struct Arbiters {
+struct Arbiters<M: Mask> {
     /// By input, over virtual channels; by input and virtual channel, over columns.
     bus_vc: ArbiterBank,
-    bus_column: ArbiterBank,
+    bus_column: M::Bank,
     /// By row buffer, over virtual channels; by tile and row, over the columns of inputs.
     buffer_vc: ArbiterBank,
-    channel: ArbiterBank,
+    channel: M::Bank,
     /// By output, over virtual channels; by output and virtual channel, over rows.
     output_vc: ArbiterBank,
-    output_row: ArbiterBank,
+    output_row: M::Bank,
 }
 
 /// Bytes of a switch port of a chip of so many columns, rows and virtual channels.
 pub(super) fn bytes_per_port(columns: usize, rows: usize, vcs: usize) -> usize {
     let buffers = (columns + rows) * size_of::<Buffer>();
     let queues = vcs * columns * size_of::<Ring>();
-    let masks = (vcs + 1) * 8 + rows * size_of::<Cycle>();
+    let (masks, banks) = if AnySwitch::is_narrow(rows, columns) {
+        ((vcs + 1) * size_of::<u64>(), [ArbiterBank::bytes(columns), ArbiterBank::bytes(rows)])
+    } else {
+        ((vcs + 1) * size_of::<WideMask>(), [WideBank::bytes(columns), WideBank::bytes(rows)])
+    };
+    let [of_columns, of_rows] = banks;
+    let arbiters = (vcs + rows) * of_columns + vcs * of_rows + (2 + columns) * ArbiterBank::bytes(vcs);
+    let channels = rows * size_of::<Cycle>();
     let agenda = Agenda::bytes(Step::ALL.len() * (columns * rows).next_power_of_two()) / (columns * rows);
-    size_of::<Input>() + size_of::<Output>() + buffers + queues + masks + agenda
+    size_of::<Input>() + size_of::<Output>() + buffers + queues + masks + arbiters + channels + agenda
 }
 
-impl Switch {
-    pub(super) fn new(shared: &Shared, number: u32, wires: &[Wires]) -> Self {
+impl<M: Mask> Switch<M> {
+    fn new(shared: &Shared, number: u32, wires: &[Wires]) -> Self {
         let (settings, topology) = (&shared.settings, shared.routing.topology());
         let here = SwitchId(number % topology.switches());
         let [rows, columns, vcs] = [settings.rows, settings.columns, settings.vcs].map(|it| it as usize);
@@ -218,7 +229,8 @@ impl Switch {
             });
             Output { sender, load: [0; VCS_MAX], waiting: 0 }
         };
-        let bank = |arbiters, inputs| ArbiterBank::new(settings.arbiter.kind(), arbiters, inputs);
+        let kind = settings.arbiter.kind();
+        let of_vcs = |arbiters| ArbiterBank::new(kind, arbiters, vcs);
         let step_bits = ports.next_power_of_two().trailing_zeros();
         let mut it = Switch {
             number,
@@ -230,19 +242,19 @@ impl Switch {
             agenda: Agenda::new(Step::ALL.len() << step_bits),
             inputs: (0..ports).map(|_| Input::default()).collect(),
             input_queues: vec![Ring::default(); ports * vcs * columns].into(),
-            input_columns: vec![0; ports * vcs].into(),
+            input_columns: vec![M::NONE; ports * vcs].into(),
             rows_in: vec![Buffer::default(); ports * columns].into(),
-            offering: vec![0; ports].into(),
+            offering: vec![M::NONE; ports].into(),
             channels: vec![Cycle::ZERO; ports * rows].into(),
             columns_in: vec![Buffer::default(); ports * rows].into(),
             outputs: (0..ports).map(output).collect(),
             arbiters: Arbiters {
-                bus_vc: bank(ports, vcs),
-                bus_column: bank(ports * vcs, columns),
-                buffer_vc: bank(ports * columns, vcs),
-                channel: bank(ports * rows, columns),
-                output_vc: bank(ports, vcs),
-                output_row: bank(ports * vcs, rows),
+                bus_vc: of_vcs(ports),
+                bus_column: M::bank(kind, ports * vcs, columns),
+                buffer_vc: of_vcs(ports * columns),
+                channel: M::bank(kind, ports * rows, columns),
+                output_vc: of_vcs(ports),
+                output_row: M::bank(kind, ports * vcs, rows),
             },
             offers: Offers::new(rows, columns),
             inside: 0,
@@ -257,7 +269,7 @@ impl Switch {
     /// Whether packets wait for the row bus of `input`.
     #[inline]
     fn has_waiting(&self, input: usize) -> bool {
-        self.input_columns[input * self.vcs..][..self.vcs].iter().any(|&columns| columns != 0)
+        self.input_columns[input * self.vcs..][..self.vcs].iter().any(|columns| !columns.is_empty())
     }
 
     #[inline]
@@ -304,8 +316,8 @@ impl Switch {
                 prefetch::slice(&self.input_queues[queues..][..self.vcs * self.columns]);
             }
             Step::Subswitch => {
-                bits(self.offering[port])
-                    .for_each(|place| prefetch::element(&self.rows_in, port * self.columns + place));
+                let places = self.offering[port].places();
+                places.for_each(|place| prefetch::element(&self.rows_in, port * self.columns + place));
             }
             Step::Output => {
                 prefetch::whole(&self.outputs, port);
@@ -349,7 +361,7 @@ impl Switch {
     }
 }
 
-impl SwitchModel<Tiled> for Switch {
+impl<M: Mask> SwitchModel<Tiled> for Switch<M> {
     fn first(&self) -> Cycle {
         self.agenda.next().unwrap_or(Cycle::NEVER)
     }

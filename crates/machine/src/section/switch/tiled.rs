@@ -7,7 +7,7 @@ use flitway_fabric::headroom::Headroom;
 use flitway_fabric::link::lanes::{LANES_MAX, LaneError, LaneSettings, RATES_MAX};
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
-use flitway_switch::tiled::settings::VCS_MAX;
+use flitway_switch::tiled::settings::{PORTS_MAX, VCS_MAX};
 use flitway_switch::tiled::{
     AckSettings, Arbitration, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline,
     TiledSettings, TrainingSettings,
@@ -55,8 +55,11 @@ const PAGE: &[&str] = &[
     "Links. With retry a packet goes on when all of it has been checked; the sender keeps it until it is acknowledged, \
      `switch.link.window` of them at most. An acknowledgement says absolute numbers, packets accepted and flits returned by \
      virtual channel, and goes along with every packet; alone it takes a flit that no packet wants.",
+    "Arbiters. Round robin gives each input of a stage as much as the others, so that along a chain of switches each halves what \
+     is left for those behind it. \"age\" lets the packet go first that entered the network first, at all of them: those that \
+     come far then take as long, once they are in the network, as those that come from near (Abts and Weisser, SC 2007).",
     "Other switches that are the same machine: rows = 1 is a crossbar with a buffer at each crosspoint; rows = 8 and columns = 8 \
-     is the shape of the Cray BlackWidow switch (YARC).",
+     is the shape of the Cray BlackWidow switch (YARC). A chip has up to 512 ports.",
     "Cycles. From the input pin to the output pin: the eight parts of the pipeline, 42 here, and with retry the flits of the \
      packet but for the first. What happens in which cycle is said in crates/switch/src/tiled/mod.rs, what the paper leaves open \
      in docs/decisions/0022-tiled-switch-cycle-by-cycle.md.",
@@ -67,12 +70,12 @@ const TILED: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| nam
 settings! {
     static SETTINGS;
 
-    /// Rows of tiles. Rows times columns are the ports of the chip, 2 to 64; the topology may leave some unused.
-    ROWS = "switch.rows", Kind::Count { min: 1, max: 64 }, required, for TILED, example(4),
+    /// Rows of tiles. Rows times columns are the ports of the chip, 2 to 512; the topology may leave some unused.
+    ROWS = "switch.rows", Kind::Count { min: 1, max: PORTS_MAX }, required, for TILED, example(4),
         source("th-express-2.txt section 2.1.2 (P-TH-019)");
 
     /// Columns of tiles.
-    COLUMNS = "switch.columns", Kind::Count { min: 1, max: 64 }, required, for TILED, example(6),
+    COLUMNS = "switch.columns", Kind::Count { min: 1, max: PORTS_MAX }, required, for TILED, example(6),
         source("th-express-2.txt section 2.1.2 (P-TH-019)");
 
     /// Virtual channels of each link.
@@ -207,9 +210,6 @@ const fn stages(min: u64) -> Kind {
 const fn size() -> Kind {
     Kind::Quantity { dimension: Dimension::Size, min: 1, max: 1 << 30 }
 }
-
-/// The most ports of a chip.
-const PORTS_MAX: u32 = 64;
 
 fn build(
     values: &Values,

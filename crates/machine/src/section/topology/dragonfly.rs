@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostics;
 use crate::setting::{Choice, Kind, Setting, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::{Arrangement, DragonflyShape, TopologySettings};
+use flitway_wiring::topology::{Arrangement, DragonflyShape, PORTS_MAX, TopologySettings};
 
 pub(super) static DRAGONFLY: Row = Row {
     choice: Choice {
@@ -25,11 +25,11 @@ pub(super) static DRAGONFLY: Row = Row {
 
 settings! {
     /// a: the switches of each group of a dragonfly.
-    SWITCHES_PER_GROUP = "topology.switches_per_group", Kind::Count { min: 1, max: 63 }, required, for OF_KIND,
+    SWITCHES_PER_GROUP = "topology.switches_per_group", Kind::Count { min: 1, max: PORTS_MAX - 1 }, required, for OF_KIND,
         example(4), source("Kim et al., ISCA 2008, section 3.1");
 
     /// h: the ports of each switch, in a dragonfly+ of each spine, for links to other groups.
-    pub(super) GLOBAL_PORTS = "topology.global_ports", Kind::Count { min: 1, max: 62 }, required, for OF_KIND,
+    pub(super) GLOBAL_PORTS = "topology.global_ports", Kind::Count { min: 1, max: PORTS_MAX - 2 }, required, for OF_KIND,
         example(2), source("Kim et al., ISCA 2008, section 3.1");
 
     /// g: the groups, at most a h + 1, a being the spines of a group in a dragonfly+. Left out, there are as many. Of

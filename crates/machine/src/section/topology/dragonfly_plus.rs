@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostics;
 use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::{DragonflyPlus, TopologySettings};
+use flitway_wiring::topology::{DragonflyPlus, PORTS_MAX, TopologySettings};
 
 pub(super) static DRAGONFLY_PLUS: Row = Row {
     choice: Choice {
@@ -24,11 +24,11 @@ pub(super) static DRAGONFLY_PLUS: Row = Row {
 
 settings! {
     /// The leaf switches of each group of a dragonfly+, which have the nodes.
-    LEAVES = "topology.leaves", Kind::Count { min: 1, max: 62 }, required, for OF_KIND, example(4),
+    LEAVES = "topology.leaves", Kind::Count { min: 1, max: PORTS_MAX - 2 }, required, for OF_KIND, example(4),
         source("Shpiner et al., HiPINEB 2017");
 
     /// The spines of each of its groups, which have the global ports.
-    SPINES = "topology.spines", Kind::Count { min: 1, max: 62 }, required, for OF_KIND, example(4),
+    SPINES = "topology.spines", Kind::Count { min: 1, max: PORTS_MAX - 2 }, required, for OF_KIND, example(4),
         source("Shpiner et al., HiPINEB 2017");
 }
 

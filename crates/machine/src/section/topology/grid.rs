@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostics;
 use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::topology::{PORTS_MAX, TopologySettings};
 
 pub(super) static MESH: Row = Row {
     choice: Choice { name: "mesh", doc: "A grid of switches in any number of dimensions." },
@@ -34,7 +34,7 @@ settings! {
         for OF_KIND, example([8, 8]), source("the usual definition");
 
     /// Nodes on each switch; of a dragonfly-plus on each leaf switch.
-    pub(super) NODES_PER_SWITCH = "topology.nodes_per_switch", Kind::Count { min: 1, max: 62 }, default(1), for OF_KIND,
+    pub(super) NODES_PER_SWITCH = "topology.nodes_per_switch", Kind::Count { min: 1, max: PORTS_MAX - 2 }, default(1), for OF_KIND,
         source("the usual definition");
 }
 

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostics;
 use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::topology::{PORTS_MAX, TopologySettings};
 
 pub(super) static HYPERX: Row = Row {
     choice: Choice {
@@ -26,7 +26,7 @@ pub(super) static HYPERX: Row = Row {
 settings! {
     /// Parallel links between two switches: of a HyperX a number for each dimension, or one for all; of an xgft a
     /// number for each level, 1 for the links to nodes first, or one for all other levels.
-    pub(super) LINKS = "topology.links", Kind::Counts { min: 1, max: 62, longest: 16 }, default([1]), for OF_KIND,
+    pub(super) LINKS = "topology.links", Kind::Counts { min: 1, max: PORTS_MAX - 2, longest: 16 }, default([1]), for OF_KIND,
         example([1, 2]), source("Ahn et al., SC 2009, section 3.1: K; Zahavi, CCIT report 776, 2010: p");
 }
 

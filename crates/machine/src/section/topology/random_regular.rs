@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostics;
 use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::{RandomRegular, Topology as Wiring, TopologySettings};
+use flitway_wiring::topology::{PORTS_MAX, RandomRegular, Topology as Wiring, TopologySettings};
 
 pub(super) static RANDOM_REGULAR: Row = Row {
     choice: Choice {
@@ -28,7 +28,7 @@ settings! {
         source("Singla et al., NSDI 2012, section 3: N");
 
     /// The links of each of its switches to others, no two of them to the same one.
-    DEGREE = "topology.degree", Kind::Count { min: 1, max: 62 }, required, for OF_KIND, example(6),
+    DEGREE = "topology.degree", Kind::Count { min: 1, max: PORTS_MAX - 2 }, required, for OF_KIND, example(6),
         source("Singla et al., NSDI 2012, section 3: r");
 
     /// What its links are drawn by. It is part of the machine: `--seed` does not change it.

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostics;
 use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::topology::{PORTS_MAX, TopologySettings};
 
 pub(super) static SINGLE: Row = Row {
     choice: Choice { name: "single", doc: "One switch with all nodes." },
@@ -19,7 +19,7 @@ pub(super) static SINGLE: Row = Row {
 
 settings! {
     /// Nodes on the one switch, on its first ports.
-    NODES = "topology.nodes", Kind::Count { min: 1, max: 64 }, required, for OF_KIND, example(16),
+    NODES = "topology.nodes", Kind::Count { min: 1, max: PORTS_MAX }, required, for OF_KIND, example(16),
         source("hpp-switch.txt section 3.1 (P-HP-065)");
 }
 

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostics;
 use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::topology::{PORTS_MAX, TopologySettings};
 
 pub(super) static FAT_TREE: Row = Row {
     choice: Choice {
@@ -38,12 +38,12 @@ pub(super) static KARY_N_TREE: Row = Row {
 settings! {
     /// p of FT(p, n): the ports of each switch that the tree uses, an even number. The top switches turn all of them
     /// down; the others half of them.
-    PORTS = "topology.ports", Kind::Count { min: 2, max: 64 }, required, for OF_KIND, example(16),
+    PORTS = "topology.ports", Kind::Count { min: 2, max: PORTS_MAX }, required, for OF_KIND, example(16),
         source("dawning5000.txt section 2.3 (P-DN-003)");
 
     /// k: of a k-ary n-tree the ports down, and the ports up, of each switch; of an omega network or a butterfly the inputs,
     /// and the outputs, of each switch, at least 2.
-    pub(super) ARITY = "topology.arity", Kind::Count { min: 1, max: 32 }, required, for OF_KIND, example(4),
+    pub(super) ARITY = "topology.arity", Kind::Count { min: 1, max: PORTS_MAX / 2 }, required, for OF_KIND, example(4),
         source("the usual definition; OQ-D4");
 
     /// n: the levels of switches. The longest way crosses 2n - 1 switches.

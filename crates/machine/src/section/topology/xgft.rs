@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostics;
 use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::TopologySettings;
+use flitway_wiring::topology::{PORTS_MAX, TopologySettings};
 
 pub(super) static XGFT: Row = Row {
     choice: Choice {
@@ -26,12 +26,12 @@ pub(super) static XGFT: Row = Row {
 settings! {
     /// m: what is below each switch, level by level: nodes below a leaf switch, leaf switches below one of level 2, and
     /// so on.
-    DOWN = "topology.down", Kind::Counts { min: 1, max: 512, longest: 8 }, required, for OF_KIND, example([8, 4]),
+    DOWN = "topology.down", Kind::Counts { min: 1, max: PORTS_MAX, longest: 8 }, required, for OF_KIND, example([8, 4]),
         source("Öhring et al., IPPS 1995");
 
     /// w: what is above, level by level: above a node 1, then the switches of level 2 above a leaf switch, and so on.
     /// With fewer links up than down the tree is tapered.
-    UP = "topology.up", Kind::Counts { min: 1, max: 512, longest: 8 }, required, for OF_KIND, example([1, 4]),
+    UP = "topology.up", Kind::Counts { min: 1, max: PORTS_MAX, longest: 8 }, required, for OF_KIND, example([1, 4]),
         source("Öhring et al., IPPS 1995");
 }
 

@@ -20,12 +20,13 @@ use flitway_fabric::observer::component_at;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{Change, Fabric, LaneChoice, LinkErrors, Rate, ReplyLanes, SentKind};
 use flitway_switch::SwitchSettings;
+use flitway_switch::tiled::settings::PORTS_MAX;
 use flitway_switch::tiled::{
     AckSettings, Arbitration, BufferSettings, LaneOut, RetrySettings, TiledBuffers, TiledPipeline,
     TiledSettings, TrainingSettings,
 };
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
-use flitway_wiring::topology::Topology;
+use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{RailId, SwitchId};
 use std::sync::Arc;
 
@@ -88,7 +89,7 @@ impl Data for Arbitration {
 /// The case of `seed`.
 fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed, 0);
-    let (topology_settings, routing) = topology(&mut dice);
+    let (topology_settings, routing) = if dice.one_in(200) { large(&mut dice) } else { topology(&mut dice) };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let classes =
         tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
@@ -140,6 +141,11 @@ fn case(seed: u64) -> Case {
         tables,
         ..Case::plain(topology_settings, SwitchSettings::Tiled(switch))
     }
+}
+
+/// One switch of more ports than a word has bits.
+fn large(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+    (TopologySettings::Single { nodes: dice.between(65, 70) }, RoutingKind::UpDown)
 }
 
 fn settings(dice: &mut Dice, ports: u32, classes: u32, slowest: u32) -> TiledSettings {
@@ -302,7 +308,8 @@ fn shape(dice: &mut Dice, ports: u32) -> (u32, u32) {
     };
     let columns = ports.div_ceil(rows);
     let more = dice.pick(&[0, 0, 0, 1]);
-    if rows * (columns + more) <= 64 { (rows, columns + more) } else { (rows, columns) }
+    let most = if ports > 64 { PORTS_MAX } else { 64 };
+    if rows * (columns + more) <= most { (rows, columns + more) } else { (rows, columns) }
 }
 
 /// From the smallest to large; with a shared part, or without.

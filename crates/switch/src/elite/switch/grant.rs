@@ -5,7 +5,7 @@ use crate::elite::packet_state::PacketState;
 use crate::elite::settings::EliteSettings;
 use crate::elite::{Cx, Shared};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Grant, Observer, Passage};
+use flitway_fabric::observer::{Grant, Observer, Outputs, Passage};
 use flitway_wiring::PortId;
 use flitway_wiring::routing::{Arrival, Candidate, Header};
 
@@ -123,7 +123,7 @@ impl Switch {
                 switch: self.number,
                 input: by,
                 vc: came,
-                outputs: 1 << port.0,
+                outputs: Outputs::One(port),
                 arrived: state.arrived,
                 ready: state.arrived + u64::from(cx.shared.settings.pipeline.ready()),
                 requested: asked,

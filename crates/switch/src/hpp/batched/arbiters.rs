@@ -6,7 +6,7 @@ use super::lists::Lists;
 use super::port::{Input, NOBODY, Output, Port};
 use flitway_engine::time32::{Time, Time32};
 use flitway_fabric::bits::bits;
-use flitway_fabric::observer::{Grant, Observer, Passage};
+use flitway_fabric::observer::{Grant, Observer, Outputs, Passage};
 use flitway_wiring::PortId;
 
 impl<const V: usize, O: Observer> Network<V, O> {
@@ -153,7 +153,7 @@ impl<const V: usize, O: Observer> Network<V, O> {
             switch: number,
             input: PortId(from),
             vc: vc as u8,
-            outputs: 1 << (place - base),
+            outputs: Outputs::One(PortId(place - base)),
             arrived: state.at,
             ready: state.at + timing.felt_by_switch(),
             requested: input.requests_from.cycle(timing.epoch),

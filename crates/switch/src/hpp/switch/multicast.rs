@@ -12,7 +12,7 @@ use flitway_engine::Cycle;
 use flitway_engine::agenda::Reminder;
 use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::bits;
-use flitway_fabric::observer::{Grant, Miss, Observer, Passage};
+use flitway_fabric::observer::{Grant, Miss, Observer, Outputs, Passage};
 use flitway_fabric::pool::Slot;
 use flitway_fabric::simulation::Conservation;
 use flitway_wiring::multicast::Ascent;
@@ -364,7 +364,7 @@ impl Parts<'_> {
             switch: self.number,
             input: PortId::new(from),
             vc: vc as u8,
-            outputs: copies.outputs,
+            outputs: Outputs::Several(copies.outputs),
             arrived: state.at,
             ready: state.at + timing.to_crossbar - 1,
             requested: self.inputs[input].requests_from,

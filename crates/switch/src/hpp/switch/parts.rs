@@ -12,7 +12,7 @@ use flitway_engine::Cycle;
 use flitway_engine::agenda::Agenda;
 use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::bits;
-use flitway_fabric::observer::{Departure, Grant, Observer, Passage};
+use flitway_fabric::observer::{Departure, Grant, Observer, Outputs, Passage};
 use flitway_fabric::pool::Slot;
 use flitway_wiring::PortId;
 
@@ -485,7 +485,7 @@ impl Parts<'_> {
             switch: self.number,
             input: PortId(fifo.port.into()),
             vc: output.vc,
-            outputs: 1 << output.port,
+            outputs: Outputs::One(PortId(output.port.into())),
             arrived: state.at,
             ready: state.at + cx.shared.timing.felt_by_switch(),
             requested: fifo.requests_from,

@@ -5,7 +5,7 @@ use crate::sp::packet_state::{Mail, PacketState};
 use crate::sp::store::central::Written;
 use crate::sp::{Cx, link};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{Departure, Grant, Observer, Passage};
+use flitway_fabric::observer::{Departure, Grant, Observer, Outputs, Passage};
 use flitway_wiring::PortId;
 use flitway_wiring::reach::{Ports, ports};
 
@@ -344,7 +344,7 @@ impl Input {
             switch,
             input: PortId::new(number),
             vc: 0,
-            outputs: self.outputs,
+            outputs: Outputs::Several(self.outputs),
             arrived: state.arrived,
             ready: ready + moved,
             requested: requested + moved,

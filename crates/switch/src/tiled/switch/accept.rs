@@ -1,6 +1,7 @@
 //! A packet is accepted: it takes an output, and waits for its row bus.
 
 use super::{Output, Step, Switch};
+use crate::tiled::mask::Mask;
 use crate::tiled::settings::LaneOut;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
@@ -9,7 +10,7 @@ use flitway_wiring::PortId;
 use flitway_wiring::routing::{Arrival, Candidate, Header, Selection};
 use std::ops::Range;
 
-impl Switch {
+impl<M: Mask> Switch<M> {
     /// Accepts the packet that is due at `input` in cycle `now`.
     pub(super) fn accept<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
         let shared = &mut *cx.shared;
@@ -53,7 +54,7 @@ impl Switch {
         let column = self.place(output).1;
         let queue = (input * self.vcs + vc) * self.columns + column;
         shared.pools.states.link_to_ring(&mut self.input_queues[queue], slot);
-        self.input_columns[input * self.vcs + vc] |= 1 << column;
+        self.input_columns[input * self.vcs + vc].insert(column);
         self.schedule(Step::Row, input, now);
     }
 

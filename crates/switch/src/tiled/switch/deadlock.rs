@@ -6,13 +6,13 @@
 
 use super::Switch;
 use crate::tiled::Shared;
+use crate::tiled::mask::Mask;
 use crate::tiled::packet_state::PacketState;
 use flitway_engine::Cycle;
-use flitway_fabric::bits::bits;
 use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_wiring::{Destination, PortId};
 
-impl Switch {
+impl<M: Mask> Switch<M> {
     /// Packets that cannot move at the end of cycle `now - 1`: those of inputs, and those that wait for a link.
     pub(super) fn stuck(&self, shared: &Shared, now: Cycle) -> Vec<Waiting> {
         let places = (0..self.inputs.len()).flat_map(|port| (0..self.vcs).map(move |vc| (port, vc)));
@@ -30,7 +30,7 @@ impl Switch {
         let mut first = None;
         let mut alternatives = Vec::new();
         let states = &shared.pools.states;
-        for column in bits(self.input_columns[input * self.vcs + vc]) {
+        for column in self.input_columns[input * self.vcs + vc].places() {
             let head = self.input_queues[(input * self.vcs + vc) * self.columns + column];
             let number = self.tile(row, column) * self.columns + place;
             let buffer = &self.rows_in[number];
@@ -78,12 +78,11 @@ impl Switch {
         state: &PacketState,
         alternatives: Vec<Need>,
     ) -> Waiting {
-        let feeds = if side == Side::Output { 1 << port } else { 0 };
         Waiting {
             fifo: Fifo { switch: self.number, port: PortId::new(port), vc: vc as u8, side },
             source: state.source,
             destination: Destination::Node(state.header.destination()),
-            feeds,
+            feeds: 0,
             needs: Vec::new(),
             alternatives,
         }

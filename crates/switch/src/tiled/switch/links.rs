@@ -1,6 +1,7 @@
 //! Links that are trained or down, switches that die, and what is lost with them. The paragraph *Faults* of the normative text.
 
 use super::{Buffer, Output, Step, Switch};
+use crate::tiled::mask::Mask;
 use crate::tiled::packet_state::{Inbox, Rare};
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
@@ -30,7 +31,7 @@ impl Output {
     }
 }
 
-impl Switch {
+impl<M: Mask> Switch<M> {
     /// Looks at each link when something happens to it, and at all when the switch dies.
     pub(super) fn expect_faults(&mut self) {
         (0..self.outputs.len()).for_each(|port| self.expect_of_link(port));
@@ -103,7 +104,7 @@ impl Switch {
                 self.lose_queue(cx, now, queue);
             }
         }
-        self.input_columns.fill(0);
+        self.input_columns.fill(M::NONE);
         for number in 0..self.rows_in.len() {
             let buffer = std::mem::take(&mut self.rows_in[number]);
             self.lose_buffer(cx, now, &buffer);
@@ -112,7 +113,7 @@ impl Switch {
             let buffer = std::mem::take(&mut self.columns_in[number]);
             self.lose_buffer(cx, now, &buffer);
         }
-        self.offering.fill(0);
+        self.offering.fill(M::NONE);
         (self.inside, self.at_outputs) = (0, 0);
         for port in 0..self.outputs.len() {
             self.outputs[port].waiting = 0;
@@ -181,7 +182,7 @@ impl Switch {
             return;
         }
         let vc = self.arbiters.output_vc.grant(output, requests.vcs);
-        let row = self.arbiters.output_row.grant(output * self.vcs + vc, requests.places[vc]);
+        let row = requests.places[vc].grant(&mut self.arbiters.output_row, output * self.vcs + vc);
         let parts = cx.shared.parts.column;
         let slot =
             self.columns_in[output * self.rows + row].read(&mut cx.shared.pools.states, parts, now, vc);

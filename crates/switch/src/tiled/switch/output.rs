@@ -1,6 +1,7 @@
 //! Outputs: from the column buffers to the link, and acknowledgements.
 
 use super::{Sender, Step, Switch};
+use crate::tiled::mask::Mask;
 use crate::tiled::requests::Requests;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
@@ -9,7 +10,7 @@ use flitway_fabric::observer::{Departure, Observer};
 use flitway_fabric::pool::Slot;
 use flitway_wiring::PortId;
 
-impl Switch {
+impl<M: Mask> Switch<M> {
     /// The link of `output` begins a packet in cycle `now`, if it is free and one can go.
     pub(super) fn go_out<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, output: usize) {
         if self.outputs[output].sender.as_ref().is_some_and(Sender::is_down) {
@@ -39,7 +40,7 @@ impl Switch {
             return;
         }
         let vc = self.arbiters.output_vc.grant(output, requests.vcs);
-        let row = self.arbiters.output_row.grant(output * self.vcs + vc, requests.places[vc]);
+        let row = requests.places[vc].grant(&mut self.arbiters.output_row, output * self.vcs + vc);
         self.take_link(cx, now, output, vc, row);
     }
 
@@ -91,7 +92,7 @@ impl Switch {
     }
 
     /// What requests the link of `output` in cycle `now`: the first packets of column buffers that have room at the other end.
-    pub(super) fn requests_of_link(&self, shared: &Shared, now: Cycle, output: usize) -> Requests {
+    pub(super) fn requests_of_link(&self, shared: &Shared, now: Cycle, output: usize) -> Requests<M> {
         let mut requests = Requests::none();
         let Some(sender) = &self.outputs[output].sender else { return requests };
         let is_down = sender.is_down();
@@ -111,7 +112,7 @@ impl Switch {
         }
         if shared.settings.arbiter.is_by_age() {
             let states = &shared.pools.states;
-            requests.keep_oldest(|vc, row| {
+            return requests.oldest(|vc, row| {
                 let queue = self.columns_in[output * self.rows + row].queues[vc];
                 states[states.head_of_ring(queue)].injected
             });
@@ -148,7 +149,7 @@ impl Switch {
             self.schedule(Step::Output, output, until);
         }
         let tile = self.tile(row, column);
-        if self.offering[tile] != 0 {
+        if !self.offering[tile].is_empty() {
             self.schedule(Step::Subswitch, tile, until);
         }
     }

@@ -1,14 +1,14 @@
 //! Row buses: from an input buffer to the row buffer in the column of the output.
 
 use super::{Step, Switch};
+use crate::tiled::mask::Mask;
 use crate::tiled::requests::Requests;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
-use flitway_fabric::bits::bits;
-use flitway_fabric::observer::{Observer, Passage};
+use flitway_fabric::observer::{Observer, Outputs, Passage};
 use flitway_wiring::PortId;
 
-impl Switch {
+impl<M: Mask> Switch<M> {
     /// The row bus of `input` takes a packet in cycle `now`, if it is free and one has room.
     pub(super) fn go_over_row<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, input: usize) {
         let free_at = self.inputs[input].free_at;
@@ -27,16 +27,16 @@ impl Switch {
             return;
         }
         let vc = self.arbiters.bus_vc.grant(input, requests.vcs);
-        let column = self.arbiters.bus_column.grant(input * self.vcs + vc, requests.places[vc]);
+        let column = requests.places[vc].grant(&mut self.arbiters.bus_column, input * self.vcs + vc);
         self.take_bus(cx, now, input, vc, column);
     }
 
     /// What requests the row bus of `input` in cycle `now`: the first packets of queues that have room in their row buffer.
-    fn requests_of_row(&mut self, shared: &Shared, now: Cycle, input: usize) -> Requests {
+    fn requests_of_row(&mut self, shared: &Shared, now: Cycle, input: usize) -> Requests<M> {
         let (row, place) = self.place(input);
         let mut requests = Requests::none();
         for vc in 0..self.vcs {
-            for column in bits(self.input_columns[input * self.vcs + vc]) {
+            for column in self.input_columns[input * self.vcs + vc].places() {
                 let queue = self.input_queues[(input * self.vcs + vc) * self.columns + column];
                 let states = &shared.pools.states;
                 let flits = u32::from(states[states.head_of_ring(queue)].flits);
@@ -50,7 +50,7 @@ impl Switch {
         }
         if shared.settings.arbiter.is_by_age() {
             let states = &shared.pools.states;
-            requests.keep_oldest(|vc, column| {
+            return requests.oldest(|vc, column| {
                 let queue = self.input_queues[(input * self.vcs + vc) * self.columns + column];
                 states[states.head_of_ring(queue)].injected
             });
@@ -72,7 +72,7 @@ impl Switch {
         let states = &mut cx.shared.pools.states;
         let slot = states.unlink_from_ring(queue);
         if queue.is_empty() {
-            self.input_columns[input * self.vcs + vc] &= !(1 << column);
+            self.input_columns[input * self.vcs + vc].remove(column);
         }
         let is_more = self.has_waiting(input);
         let it = &mut self.inputs[input];
@@ -85,7 +85,7 @@ impl Switch {
                 switch: self.number,
                 input: PortId::new(input),
                 vc: vc as u8,
-                outputs: 1 << state.port,
+                outputs: Outputs::One(PortId(state.port.into())),
                 arrived: Cycle(state.at.0 - u64::from(state.ready_after)),
                 ready: state.at,
                 requested: state.at,
@@ -102,7 +102,7 @@ impl Switch {
         let tile = self.tile(row, column);
         let states = &mut cx.shared.pools.states;
         self.rows_in[tile * self.columns + place].write(states, cx.shared.parts.row, slot, vc);
-        self.offering[tile] |= 1 << place;
+        self.offering[tile].insert(place);
         cx.counters.events += 1;
         self.schedule(Step::Subswitch, tile, at);
         if is_more {

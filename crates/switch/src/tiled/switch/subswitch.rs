@@ -1,7 +1,7 @@
 //! Subswitches: from the row buffers of a tile over channels to the column buffers of the outputs in its column.
 
 use super::{Step, Switch};
-use crate::tiled::requests::oldest;
+use crate::tiled::mask::Mask;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
@@ -10,52 +10,53 @@ use flitway_wiring::PortId;
 
 /// What is offered to the channels of a tile in one cycle. Kept between cycles for its memory, with nothing in it.
 #[derive(Debug)]
-pub(super) struct Offers {
+pub(super) struct Offers<M> {
     /// By row of the output: columns of the inputs whose packets are offered.
-    to: Box<[u64]>,
+    to: Box<[M]>,
     /// By column of the input: the virtual channel that is offered.
     vcs: Box<[u8]>,
     /// Columns of the inputs that could offer another one as well.
-    several: u64,
+    several: M,
 }
 
-impl Offers {
+impl<M: Mask> Offers<M> {
     pub(super) fn new(rows: usize, columns: usize) -> Self {
-        Offers { to: vec![0; rows].into(), vcs: vec![0; columns].into(), several: 0 }
+        Offers { to: vec![M::NONE; rows].into(), vcs: vec![0; columns].into(), several: M::NONE }
     }
 }
 
-impl Switch {
+impl<M: Mask> Switch<M> {
     /// Packets cross the subswitch of `tile` in cycle `now`.
     pub(super) fn cross<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, tile: usize) {
-        if self.offering[tile] == 0 {
+        if self.offering[tile].is_empty() {
             return;
         }
         let (rows, mut wake) = self.offer(cx.shared, now, tile);
-        let several = std::mem::take(&mut self.offers.several);
-        for row in bits(rows) {
-            let offered = std::mem::take(&mut self.offers.to[row]);
-            let place =
-                self.arbiters.channel.grant(tile * self.rows + row, self.of_age(cx.shared, tile, offered));
+        let several = std::mem::replace(&mut self.offers.several, M::NONE);
+        for row in rows.places() {
+            let mut offered = std::mem::replace(&mut self.offers.to[row], M::NONE);
+            let eldest = self.of_age(cx.shared, tile, offered);
+            let place = eldest.grant(&mut self.arbiters.channel, tile * self.rows + row);
             let vc = usize::from(self.offers.vcs[place]);
             self.arbiters.buffer_vc.grant_only(tile * self.columns + place, vc);
             // Whoever was not chosen, or comes next, waits for the channel or the buffer; or it offers another one in the next
             // cycle.
-            if offered & !(1 << place) & several != 0 {
+            offered.remove(place);
+            if offered.meets(several) {
                 wake = now + 1;
             }
             wake = wake.min(self.take_channel(cx, now, tile, place, vc, row));
         }
-        if self.offering[tile] != 0 && wake < Cycle::NEVER {
+        if !self.offering[tile].is_empty() && wake < Cycle::NEVER {
             self.schedule(Step::Subswitch, tile, wake);
         }
     }
 
     /// Each row buffer of `tile` that can offers a packet in cycle `now`. Returns the rows to which there is an offer, and when
     /// others may offer one, as far as known.
-    fn offer(&mut self, shared: &Shared, now: Cycle, tile: usize) -> (u64, Cycle) {
-        let (mut rows, mut wake) = (0, Cycle::NEVER);
-        for place in bits(self.offering[tile]) {
+    fn offer(&mut self, shared: &Shared, now: Cycle, tile: usize) -> (M, Cycle) {
+        let (mut rows, mut wake) = (M::NONE, Cycle::NEVER);
+        for place in self.offering[tile].places() {
             let number = tile * self.columns + place;
             let until = self.rows_in[number].free_at;
             if until > now {
@@ -67,10 +68,12 @@ impl Switch {
                 let vc = self.arbiters.buffer_vc.choose(number, self.vcs_of_age(shared, number, vcs));
                 let head = shared.pools.states.head_of_ring(self.rows_in[number].queues[vc]);
                 let row = self.place(shared.pools.states[head].port.into()).0;
-                self.offers.to[row] |= 1 << place;
+                self.offers.to[row].insert(place);
                 self.offers.vcs[place] = vc as u8;
-                self.offers.several |= u64::from(!vcs.is_power_of_two()) << place;
-                rows |= 1 << row;
+                if !vcs.is_power_of_two() {
+                    self.offers.several.insert(place);
+                }
+                rows.insert(row);
             }
         }
         (rows, wake)
@@ -118,17 +121,17 @@ impl Switch {
             return vcs;
         }
         let states = &shared.pools.states;
-        oldest(vcs, |vc| states[states.head_of_ring(self.rows_in[number].queues[vc])].injected)
+        vcs.oldest(|vc| states[states.head_of_ring(self.rows_in[number].queues[vc])].injected)
     }
 
     /// Those of the places that are `offered` to a channel of `tile` among which its arbiter chooses.
     #[inline]
-    fn of_age(&self, shared: &Shared, tile: usize, offered: u64) -> u64 {
+    fn of_age(&self, shared: &Shared, tile: usize, offered: M) -> M {
         if !shared.settings.arbiter.is_by_age() {
             return offered;
         }
         let states = &shared.pools.states;
-        oldest(offered, |place| {
+        offered.oldest(|place| {
             let vc = usize::from(self.offers.vcs[place]);
             states[states.head_of_ring(self.rows_in[tile * self.columns + place].queues[vc])].injected
         })
@@ -156,7 +159,7 @@ impl Switch {
         let (at, until) = (state.at, now + u64::from(flits));
         buffer.free_at = until;
         if buffer.waiting == 0 {
-            self.offering[tile] &= !(1 << place);
+            self.offering[tile].remove(place);
         }
         self.channels[tile * self.rows + row] = until;
         self.columns_in[output * self.rows + from].write(states, parts.column, slot, out_vc);
