@@ -498,8 +498,12 @@ fn made(
     let wiring = Wiring::build(&topology.settings).ok()?;
     let problem = |error: RoutingError| {
         let problem = values.conflict(Code::RoutingMisfit, &[&ALGORITHM, &topology::KIND], error.to_string());
-        let help = format!("write {} = \"{MINIMAL}\"", ALGORITHM.key());
-        problem.expected("a topology with shorter paths").help(help)
+        let pairs = topology.nodes.saturating_mul(topology.switches);
+        let has_room =
+            |kind| routing::table_entries_max(kind, &topology.settings).is_none_or(|most| pairs <= most);
+        let other =
+            if has_room(RoutingKind::Minimal) { RoutingKind::Minimal } else { topology.row.own_routing };
+        problem.expected("a topology with shorter paths").help(fix(values, name_of(other)))
     };
     Routing::new(kind, Arc::new(wiring)).map_err(|error| findings.push(problem(error))).ok()
 }

@@ -34,7 +34,7 @@ impl Adaptive {
         Adaptive {
             exits: (0..topology.nodes()).map(|node| topology.exit(NodeId(node))).collect(),
             is_from_node: from_nodes(topology),
-            ways: Ways::new(topology, &links),
+            ways: Ways::new(topology, &links, u32::MAX).expect("no path has more links"),
             links,
             escape: UpDown::new(topology),
         }

@@ -319,11 +319,8 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
         (RoutingKind::UpDown, _) => Arc::new(up_down::UpDown::new(topology)),
         (RoutingKind::Adaptive, _) => Arc::new(adaptive::Adaptive::new(topology)),
         (RoutingKind::MultiPath, _) => {
-            let relation = multi_path::MultiPath::new(topology);
-            if relation.hops_max().is_some_and(|hops| hops > Route::HOPS) {
-                return Err(RoutingError::TooLong);
-            }
-            Arc::new(relation)
+            let relation = multi_path::MultiPath::new(topology, Route::HOPS);
+            Arc::new(relation.ok_or(RoutingError::TooLong)?)
         }
         (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, _) => {
             Arc::new(layered::Layered::new(topology, has_classes))

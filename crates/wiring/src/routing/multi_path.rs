@@ -47,7 +47,9 @@ const FAR: u8 = u8::MAX - 1;
 const PATHS_MAX: u32 = (1 << 24) - 1;
 
 impl Ways {
-    pub(super) fn new(topology: &Topology, links: &[Vec<Link>]) -> Self {
+    /// `None` if some path has more than so many links: found out at the first switch that it leads to, before the others are
+    /// looked at.
+    pub(super) fn new(topology: &Topology, links: &[Vec<Link>], links_max: u32) -> Option<Self> {
         let switches = links.len();
         let mut homes = vec![u32::MAX; switches];
         let mut targets = Vec::new();
@@ -59,15 +61,22 @@ impl Ways {
             }
         }
         let entries = targets.len() * switches;
-        let mut ways = Ways { switches, homes, distance: vec![u8::MAX; entries], paths: vec![0; entries] };
+        let (distance, paths) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+        let mut ways = Ways { switches, homes, distance, paths };
         let mut open = Vec::with_capacity(switches);
         for (home, target) in targets.into_iter().enumerate() {
+            ways.distance.resize((home + 1) * switches, u8::MAX);
+            ways.paths.resize((home + 1) * switches, 0);
             ways.find(home * switches, target.index(), links, &mut open);
+            let farthest = open.last().map_or(0, |&last| ways.distance[home * switches + last]);
+            if u32::from(farthest) > links_max {
+                return None;
+            }
         }
-        ways
+        Some(ways)
     }
 
-    /// Fills in the row from `first` on, of paths to `target`, nearest switches first.
+    /// Fills in the row from `first` on, of paths to `target`, nearest switches first; they are left in `open`.
     fn find(&mut self, first: usize, target: usize, links: &[Vec<Link>], open: &mut Vec<usize>) {
         open.clear();
         open.push(target);
@@ -135,18 +144,19 @@ impl Ways {
 }
 
 impl MultiPath {
-    pub(super) fn new(topology: &Topology) -> Self {
+    /// `None` if some path has more than so many hops.
+    pub(super) fn new(topology: &Topology, hops_max: u32) -> Option<Self> {
         let links = links(topology);
-        let ways = Ways::new(topology, &links);
+        let ways = Ways::new(topology, &links, hops_max - 1)?;
         let is_tree = matches!(topology.shape(), Shape::Tree(_) | Shape::Xgft(_));
         let is_free = is_tree || ways.is_free(topology, &links);
-        MultiPath {
+        Some(MultiPath {
             exits: (0..topology.nodes()).map(|node| topology.exit(NodeId(node))).collect(),
             is_from_node: from_nodes(topology),
             classes: if is_free { 1 } else { ways.longest() },
             links,
             ways,
-        }
+        })
     }
 
     /// Shortest paths between two nodes.
@@ -256,7 +266,8 @@ mod tests {
     /// A path of a mesh that is too long for the header is not cut off.
     #[test]
     fn multi_path_refuses_paths_that_a_header_does_not_hold() {
-        for dimensions in [vec![5, 4], vec![600]] {
+        // A row of 16,384 switches has ways for 2^28 pairs of them: they are not laid before it is refused.
+        for dimensions in [vec![5, 4], vec![600], vec![16_384]] {
             let mesh = TopologySettings::Mesh { dimensions, nodes_per_switch: 1 };
             let topology = Arc::new(Topology::build(&mesh).unwrap());
             assert_eq!(Routing::new(RoutingKind::MultiPath, topology).err(), Some(RoutingError::TooLong));
