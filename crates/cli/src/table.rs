@@ -424,12 +424,38 @@ impl std::fmt::Display for Bare {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut table = self.0.clone();
         if let Some(width) = layout::width() {
+            break_headings(&mut table, width);
             let width = u16::try_from(width).unwrap_or(u16::MAX);
             table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
             keep_words(&mut table);
         }
         f.write_str(&table.trim_fmt())
     }
+}
+
+/// Where there is no room for all of a `table`, headings of several words take no more room than what is under them, in
+/// several lines, and the others stand on the last one.
+fn break_headings(table: &mut Table, width: usize) {
+    let length = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let heads: Vec<String> =
+        table.header().into_iter().flat_map(|row| row.cell_iter().map(|cell| cell.content())).collect();
+    let mut under = vec![0; heads.len()];
+    for row in table.row_iter() {
+        for (under, cell) in under.iter_mut().zip(row.cell_iter()) {
+            *under = length(&cell.content()).max(*under);
+        }
+    }
+    let needed: usize = heads.iter().zip(&under).map(|(head, under)| length(head).max(*under) + 2).sum();
+    if needed <= width {
+        return;
+    }
+    let broken = |(head, under): (&String, &usize)| -> Vec<String> {
+        let word = head.split_whitespace().map(length).max().unwrap_or(0);
+        textwrap::wrap(head, word.max(*under).max(1)).into_iter().map(|line| line.into_owned()).collect()
+    };
+    let heads: Vec<Vec<String>> = heads.iter().zip(&under).map(broken).collect();
+    let lines = heads.iter().map(Vec::len).max().unwrap_or(0);
+    table.set_header(heads.iter().map(|head| "\n".repeat(lines - head.len()) + &head.join("\n")));
 }
 
 /// A line of a cell up to which it is not broken, whatever is in it.

@@ -34,7 +34,7 @@ fn everything_fits_80_columns() {
     let out = format!("{}/width-out", env!("CARGO_TARGET_TMPDIR"));
     let short = ["--warm-up", "20us", "--duration", "60us"];
     let run = |rest: &[&'static str]| [&["run", "hpp-switch"], rest, &short[..]].concat();
-    let commands: [Vec<&str>; 11] = [
+    let commands: [Vec<&str>; 12] = [
         run(&["--load", "0.1,0.5,0.9"]),
         run(&["--load", "0.8", "--packet", "bimodal(64B, 1KiB, 20%)"]),
         run(&["--multicast", "all", "--multicast-load", "0.1,0.5", "--load", "0.1"]),
@@ -44,6 +44,7 @@ fn everything_fits_80_columns() {
         vec!["check", "torus-8x8", "--set", "routing.dateline=false"],
         vec!["check", "dawning5000"],
         vec!["check", "sp-switch-16"],
+        vec!["check", "th-frame"],
         vec!["run", "--experiment", "hpp-vcs", "--duration", "5us", "--out", &out],
         vec!["list"],
     ];
@@ -62,6 +63,16 @@ fn everything_fits_80_columns() {
             assert!(known.contains(&word), "{command:?}: {word} is part of a word");
         }
     }
+}
+
+#[test]
+fn headings_of_several_lines_stand_on_what_is_under_them() {
+    let text = stdout(&at(80, &["check", "th-frame"]));
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| line.trim_start().starts_with("tiles 4 x 6")).unwrap();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    assert_eq!(words(lines[first - 2]), "a switch largest arbiter", "{text}");
+    assert_eq!(words(lines[first - 1]), "built as crosspoints arbiter inputs RAM bits wires", "{text}");
 }
 
 #[test]
