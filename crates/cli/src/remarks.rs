@@ -142,16 +142,25 @@ fn grown(point: &Point) -> String {
 /// What limits the saturated ones of `points`, each limit once, with the channel that shows it at the first point.
 pub(crate) fn limits(points: &[Point]) -> String {
     let mut text = String::new();
-    let mut seen: Vec<Limit> = Vec::new();
+    let mut seen: Vec<(Limit, &Option<String>)> = Vec::new();
     let limit_of = |point: &Point| point.stages.as_ref().and_then(|(stages, _)| stages.limit);
+    let slow_of = |point: &Point| point.stages.as_ref().and_then(|(stages, _)| stages.slow.clone());
     for point in points {
         let Some((stages, _)) = &point.stages else { continue };
-        let Some(limit) = stages.limit.filter(|limit| !seen.contains(limit)) else { continue };
-        seen.push(limit);
-        let has_it = |point: &Point| limit_of(point) == Some(limit);
+        let is_new = |limit: &Limit| !seen.contains(&(*limit, &stages.slow));
+        let Some(limit) = stages.limit.filter(is_new) else { continue };
+        seen.push((limit, &stages.slow));
+        let has_it = |point: &Point| limit_of(point) == Some(limit) && slow_of(point) == stages.slow;
         let at = at_loads(points, has_it);
         // Writing to a string does not fail.
-        let _ = write!(text, "\n  limited by       {at}{}: {}", limit.name(), limit.meaning());
+        let _ = match &stages.slow {
+            Some(slow) => write!(
+                text,
+                "\n  limited by       {at}{slow} ({}): the fullest, and slower than others",
+                limit.name()
+            ),
+            None => write!(text, "\n  limited by       {at}{}: {}", limit.name(), limit.meaning()),
+        };
         if let Some(fullest) = &stages.fullest {
             let is_one = points.iter().filter(|point| has_it(point)).count() == 1;
             let at = if is_one { String::new() } else { at_loads(points, |it| std::ptr::eq(it, point)) };

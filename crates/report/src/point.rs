@@ -316,6 +316,8 @@ impl Point {
         put("verdict", Some(json!(self.verdict.name())));
         let limit = self.stages.as_ref().and_then(|(stages, _)| stages.limit);
         put("limit", limit.map(|limit| json!(limit.name())));
+        let slow = self.stages.as_ref().and_then(|(stages, _)| stages.slow.as_ref());
+        put("limit_link", slow.map(|slow| json!(slow)));
         put("unsettled", self.unsettled.map(|why| json!(why.name())));
         put("packets", Some(json!(self.packets)));
         put("packet_bytes", Some(json!(self.packet_bytes)));

@@ -9,7 +9,10 @@
 //! A channel of full rate could carry a flit in every cycle: that is load 1. Headers and trailers count, adverts do not; so a
 //! channel whose other direction is busy too is full somewhat below 1, the more so the shorter packets are.
 
+mod carried;
+
 use crate::measure::{Measurement, Unsettled, Verdict};
+use carried::Carried;
 use flitway_fabric::Fabric;
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::{End, Topology};
@@ -180,6 +183,9 @@ pub struct Stages {
     pub limit: Option<Limit>,
     /// The channel that shows it: the fullest of the stage that limits, or of all.
     pub fullest: Option<Fullest>,
+    /// What is slow about its link, where it is full (or nothing is) and carries less than others: `link "node 3" at 4 of 8
+    /// lanes`.
+    pub slow: Option<String>,
 }
 
 /// The fullest channel, and how it stands to the others of its stage.
@@ -215,10 +221,10 @@ impl Stages {
         let all = named(fabric, sent_of);
         // While it changes, what will limit it is not yet full.
         let is_even = matches!(measurement.unsettled, None | Some(Unsettled::Imprecise));
-        let (limit, fullest) = (measurement.verdict == Verdict::Saturated && is_even)
-            .then(|| what_limits(fabric, measurement, &all))
-            .map_or((None, None), |(limit, fullest)| (Some(limit), fullest));
-        Some(Stages { limit, fullest, ..Stages::of(all) })
+        let limits = (measurement.verdict == Verdict::Saturated && is_even)
+            .then(|| what_limits(fabric, measurement, &all));
+        let Some((limit, fullest, slow)) = limits else { return Some(Stages::of(all)) };
+        Some(Stages { limit: Some(limit), fullest, slow, ..Stages::of(all) })
     }
 
     /// The same of a whole run on `fabric`, in which channels have the loads `load_of` in the mean; nothing limits it.
@@ -232,7 +238,7 @@ impl Stages {
         // Stable: channels that are equally busy stay in order.
         all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         all.truncate(BUSIEST);
-        Stages { loads, busiest: all, limit: None, fullest: None }
+        Stages { loads, busiest: all, limit: None, fullest: None, slow: None }
     }
 
     /// These, and the object of them that a result has.
@@ -289,21 +295,24 @@ fn stage_loads(all: &[(ChannelEnds, f64)], carried: &[(ChannelEnds, f64)]) -> [S
     loads
 }
 
-/// What limits a saturated point of `fabric`, whose channels have the loads `all`, and the channel that shows it.
+/// What limits a saturated point of `fabric`, whose channels have the loads `all`, the channel that shows it, and what is slow
+/// about its link, if that is why.
 fn what_limits(
     fabric: &Fabric,
     measurement: &Measurement,
     all: &[(ChannelEnds, f64)],
-) -> (Limit, Option<Fullest>) {
+) -> (Limit, Option<Fullest>, Option<String>) {
     let total = &measurement.total;
     let flits = total.delivered_flits as f64;
     let packets = (total.packets + total.operations.copies).max(1) as f64;
     let packet = flits / packets / measurement.duration.max(1) as f64;
     let share = fabric.chip.credit_share(total.payload as f64 / total.packets.max(1) as f64, flits / packets);
     let back: HashMap<_, _> = all.iter().map(|(it, load)| ((it.rail, it.from, it.to), *load)).collect();
-    // As a part of what the channel can carry.
+    let carried = Carried::new(fabric, [measurement.warm_up, measurement.warm_up + measurement.duration]);
+    // As a part of what the channel can carry. One that carries nothing is not full.
     let occupied = |&(it, load): &(ChannelEnds, f64)| {
-        let load = load / fabric.rates.of(it.from).as_f64();
+        let could = carried.of(&it);
+        let load = if could > 0.0 { load / could } else { 0.0 };
         (it, load + share * back.get(&(it.rail, it.to, it.from)).unwrap_or(&0.0))
     };
     let occupied: Vec<(ChannelEnds, f64)> = all.iter().map(occupied).collect();
@@ -323,7 +332,14 @@ fn what_limits(
         total.operations.copies > 0 || measurement.wanted_by.iter().zip(&received_by).any(is_denied);
     // A channel that carries nothing but adverts is none that is used.
     let loads = stage_loads(&occupied, all);
-    let limit = limit(&loads, packet, is_denied);
+    let is_slow = |&(channel, taken): &(ChannelEnds, f64)| {
+        channel.stage() == Stage::Injection && taken >= FULL && carried.slow(&channel).is_some()
+    };
+    let limit = match limit(&loads, packet, is_denied) {
+        // Nodes whose links are slower than others send all that they can.
+        Limit::Arbitration if occupied.iter().any(is_slow) => Limit::Injection,
+        limit => limit,
+    };
     let shows =
         |&&(channel, _): &&(ChannelEnds, f64)| limit.stage().is_none_or(|stage| channel.stage() == stage);
     // The first of those that are equally full.
@@ -338,7 +354,10 @@ fn what_limits(
             stands_out: stands_out(taken, mean, packet),
         }
     };
-    (limit, fullest.map(beside))
+    // Behind packets that wait for a slow channel, others wait as well, so that it is not always full itself.
+    let is_full = |channel: &&(ChannelEnds, f64)| channel.1 >= FULL || limit == Limit::Arbitration;
+    let slow = fullest.filter(is_full).and_then(|(channel, _)| carried.slow(channel));
+    (limit, fullest.map(beside), slow)
 }
 
 /// Standard deviations by which the busiest channel must stand out from a stage that is not full as a whole: the busiest of

@@ -6,13 +6,18 @@ mod common;
 
 use common::choice;
 use flitway_engine::Cycle;
+use flitway_fabric::faults::{Fault, FaultKind, Faults, PortFault};
+use flitway_fabric::link::LinkErrors;
+use flitway_fabric::link::lanes::{LaneState, LaneStates};
 use flitway_machine::Machine;
 use flitway_report::bill::Bill;
 use flitway_report::channels::{ChannelLoads, Waiting};
+use flitway_report::faults::FaultPlan;
 use flitway_report::point::Point;
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Limit;
 use flitway_report::theory::Theory;
+use flitway_wiring::PortId;
 use flitway_workload::Fraction;
 use flitway_workload::traffic::Traffic;
 use std::sync::Arc;
@@ -29,14 +34,12 @@ fn traffic(session: &Session, percent: u64) -> Arc<Traffic> {
 }
 
 fn point(session: &Session, percent: u64) -> Point {
+    point_of(session, &traffic(session, percent), percent)
+}
+
+fn point_of(session: &Session, traffic: &Arc<Traffic>, percent: u64) -> Point {
     let patience = Patience { precision: 0.02, warm_up: Some(Cycle(20_000)), duration: Some(Cycle(40_000)) };
-    session.point(
-        &traffic(session, percent),
-        percent as f64 / 100.0,
-        patience,
-        &AtomicBool::new(false),
-        |_| {},
-    )
+    session.point(traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), |_| {})
 }
 
 /// Machines with links of half the rate: of nodes, of some switches, of all of them; and load at which links of nodes are full.
@@ -74,8 +77,50 @@ fn no_network_accepts_more_than_its_fullest_channel_and_what_is_full_is_told() {
         assert!(point.accepted_load <= theory.channel_bound * 1.01, "{machine}: {theory:?} {point:?}");
     }
     let session = session("nrc", &["link.rate.node=54303030303 bit/s"]);
-    let limit = point(&session, 100).stages.and_then(|(stages, _)| stages.limit);
-    assert_eq!(limit, Some(Limit::Injection));
+    // All links of a chip alone are equally slow.
+    assert_eq!(limits(&session, "uniform", 100), (Some(Limit::Injection), None));
+}
+
+/// What limits a point of traffic of this pattern, and what is slow about the link that shows it.
+fn limits(session: &Session, pattern: &str, percent: u64) -> (Option<Limit>, Option<String>) {
+    let choice = choice(pattern, "256B", "bernoulli");
+    let traffic = Arc::new(session.traffic(&choice, Fraction::percent(percent)).unwrap());
+    let (stages, _) = point_of(session, &traffic, percent).stages.unwrap();
+    (stages.limit, stages.slow)
+}
+
+#[test]
+fn a_class_of_links_that_are_slower_than_others_is_what_limits() {
+    // Packets for others wait behind those for the slow links, which are not quite full.
+    let session = session("sp-switch-16-input", &["link.rate.level-1=300 Mbit/s"]);
+    let slow = Some("links \"level-1\" at 1 flit in 4 cycles".to_owned());
+    assert_eq!(limits(&session, "uniform", 100), (Some(Limit::Arbitration), slow));
+}
+
+/// Each node sends to another one, so that only what goes to node 3 and comes from there is slower with four lanes of eight.
+#[test]
+fn a_full_link_with_bad_lanes_is_what_limits() {
+    let session = session("nrc", &[]);
+    let (all, half) = ([LaneState::default(); 8], [LaneState::default(); 4]);
+    let at_node = |at: u64, states: &[LaneState]| Fault {
+        at: Cycle(at),
+        component: session.fabric().topology().switches() + 3,
+        kind: FaultKind::Port(PortId(0), PortFault::Lanes(LaneStates::new(states))),
+    };
+    let run = |list: Vec<Fault>, percent: u64| {
+        let plan = FaultPlan { faults: Faults::new(list), errors: LinkErrors::default(), manager: None };
+        limits(&session.clone().with_faults(plan), "tornado", percent)
+    };
+    assert_eq!(run(Vec::new(), 80), (None, None));
+    let slow = |text: &str| (Some(Limit::Ejection), Some(format!("link \"node 3\" at {text}")));
+    assert_eq!(run(vec![at_node(0, &half)], 80), slow("4 of 8 lanes"));
+    // With five bad lanes all of them run at a lower rate, here at the third, 5 of 14 Gbit/s.
+    assert_eq!(
+        run(vec![at_node(0, &[LaneState::at(1); 8])], 85),
+        slow("8 of 8 lanes, each at 5/7 of its rate")
+    );
+    // Mended before it is measured.
+    assert_eq!(run(vec![at_node(0, &half), at_node(100, &all)], 80), (None, None));
 }
 
 #[test]

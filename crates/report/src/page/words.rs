@@ -104,7 +104,10 @@ pub(super) fn verdict(points: &[Value]) -> String {
     match point["verdict"].as_str().unwrap_or("") {
         "steady" => "Steady: what is sent arrives, and the mean latency is known.".to_owned(),
         "saturated" => {
-            let limit = point["limit"].as_str().map_or("", limit);
+            let limit = match point["limit_link"].as_str() {
+                Some(slow) => format!("Limited by {slow}: it is the fullest, and carries less than others."),
+                None => point["limit"].as_str().map_or("", limit).to_owned(),
+            };
             let doubt =
                 point["unsettled"].as_str().map_or(String::new(), |why| format!(" But {}.", unsettled(why)));
             format!(

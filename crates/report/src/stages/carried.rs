@@ -1,0 +1,152 @@
+//! What channels could carry: less than others where their links are slower, or have lost lanes.
+
+use super::ChannelEnds;
+use flitway_engine::Cycle;
+use flitway_fabric::Fabric;
+use flitway_fabric::faults::{FaultKind, PortFault};
+use flitway_fabric::link::lanes::{Agreement, LaneState, LaneStates, Lanes};
+use flitway_wiring::topology::{End, LinkId, Topology};
+use flitway_wiring::{NodeId, PortId, SwitchId};
+use std::collections::BTreeMap;
+
+/// What channels of a fabric could carry in some cycles.
+pub(super) struct Carried<'a> {
+    fabric: &'a Fabric,
+    /// By rail and link, where lanes were bad.
+    lanes: BTreeMap<(u32, LinkId), OfLanes>,
+    lane_count: u32,
+    /// The most that a channel carries.
+    most: f64,
+}
+
+/// What the lanes of a link carried.
+struct OfLanes {
+    /// As a part of what all of them do, in the mean over the cycles.
+    part: f64,
+    /// What its ends agree on in the end; nothing if it is down.
+    last: Option<Agreement>,
+    /// The ratio of that rate of lanes to the highest.
+    lane_rate: (u32, u32),
+}
+
+impl<'a> Carried<'a> {
+    /// Of `fabric`, from one cycle until another.
+    pub(super) fn new(fabric: &'a Fabric, span: [u64; 2]) -> Self {
+        let training = fabric.chip.training();
+        let lanes = training.and_then(|it| it.lanes.clone().check().ok());
+        let of_links =
+            lanes.as_ref().map_or_else(BTreeMap::new, |lanes| changes(fabric).of_links(lanes, span));
+        let topology = fabric.topology();
+        let senders = topology
+            .links()
+            .iter()
+            .flat_map(|link| link.ends.into_iter().take(if link.is_one_way { 1 } else { 2 }));
+        let most = senders.map(|end| fabric.rates.of(end).as_f64()).fold(0.0, f64::max);
+        Carried { fabric, lanes: of_links, lane_count: lanes.map_or(0, |lanes| lanes.count()), most }
+    }
+
+    /// Flits per cycle that `channel` could carry.
+    pub(super) fn of(&self, channel: &ChannelEnds) -> f64 {
+        let part = self.of_lanes(channel).map_or(1.0, |lanes| lanes.part);
+        self.fabric.rates.of(channel.from).as_f64() * part
+    }
+
+    fn of_lanes(&self, channel: &ChannelEnds) -> Option<&OfLanes> {
+        self.lanes.get(&(channel.rail, link_of(self.fabric.topology(), channel.from)?))
+    }
+
+    /// What is slow about the link of `channel`, if something is: `link "node 3" at 4 of 8 lanes`, or, of a whole class,
+    /// `links "node" at 1 flit in 2 cycles`.
+    pub(super) fn slow(&self, channel: &ChannelEnds) -> Option<String> {
+        // A node is the shorter name of its link.
+        let name = match (channel.from, channel.to) {
+            (End::Node(node), _) | (_, End::Node(node)) => format!("link \"node {node}\""),
+            (End::Switch(switch, port), _) => format!("link \"switch {switch} port {port}\""),
+        };
+        let rail = if self.fabric.rails > 1 { format!(" of rail {}", channel.rail) } else { String::new() };
+        if let Some(OfLanes { last, lane_rate, .. }) = self.of_lanes(channel) {
+            let Some(agreed) = last else { return Some(format!("{name}{rail}, which is down")) };
+            let (count, (part, whole)) = (agreed.lanes.count_ones(), *lane_rate);
+            let slower =
+                if part == whole { String::new() } else { format!(", each at {part}/{whole} of its rate") };
+            return Some(format!("{name}{rail} at {count} of {} lanes{slower}", self.lane_count));
+        }
+        let rate = self.fabric.rates.of(channel.from);
+        let (flits, cycles) = rate.ratio();
+        let class = super::class(self.fabric.topology(), channel);
+        (rate.as_f64() < self.most).then(|| {
+            format!(
+                "links \"{class}\" at {flits} flit{} in {cycles} cycles",
+                if flits == 1 { "" } else { "s" }
+            )
+        })
+    }
+}
+
+fn link_of(topology: &Topology, sender: End) -> Option<LinkId> {
+    match sender {
+        End::Node(node) => Some(topology.node_link(node)),
+        End::Switch(switch, port) => topology.wire(switch, port).map(|(link, _)| link),
+    }
+}
+
+/// From when on the lanes to an end of a link work how.
+struct Change {
+    at: Cycle,
+    /// Which of the ends of the link.
+    end: usize,
+    states: LaneStates,
+}
+
+/// The changes of each link of a rail, by date.
+struct Changes(BTreeMap<(u32, LinkId), Vec<Change>>);
+
+/// Those of `fabric`.
+fn changes(fabric: &Fabric) -> Changes {
+    let (topology, mut all) = (fabric.topology(), BTreeMap::<_, Vec<_>>::new());
+    let switches = fabric.rails * topology.switches();
+    for fault in fabric.faults.list() {
+        let FaultKind::Port(port, PortFault::Lanes(states)) = fault.kind else { continue };
+        let (rail, end) = match fault.component.checked_sub(switches) {
+            Some(node) => (port.0, End::Node(NodeId(node))),
+            None => {
+                let number = fault.component % topology.switches();
+                (fault.component / topology.switches(), End::Switch(SwitchId(number), PortId(port.0)))
+            }
+        };
+        if let Some(link) = link_of(topology, end) {
+            let end = usize::from(topology.links()[link.index()].ends[0] != end);
+            all.entry((rail, link)).or_default().push(Change { at: fault.at, end, states });
+        }
+    }
+    Changes(all)
+}
+
+impl Changes {
+    /// What links with such `lanes` carry from one cycle until another, where that is not everything.
+    fn of_links(self, lanes: &Lanes, [from, until]: [u64; 2]) -> BTreeMap<(u32, LinkId), OfLanes> {
+        let of_link = |(place, changes): (_, Vec<Change>)| {
+            let good = LaneStates::new(&vec![LaneState::default(); lanes.count() as usize]);
+            let mut ends = [good; 2];
+            let (mut carried, mut since) = (0.0, from);
+            let rate = |ends: &[LaneStates; 2]| {
+                lanes.agree(&ends[0], &ends[1]).map_or(0.0, |agreed| agreed.rate.as_f64())
+            };
+            for Change { at, end, states } in changes {
+                let at = at.0.clamp(from, until);
+                carried += rate(&ends) * (at - since) as f64;
+                since = at;
+                if at < until || from == until {
+                    ends[end] = states;
+                }
+            }
+            carried += rate(&ends) * (until - since) as f64;
+            let part = carried / (until - from).max(1) as f64;
+            let last = lanes.agree(&ends[0], &ends[1]);
+            let lane_rate =
+                last.map_or((0, 1), |agreed| lanes.rates()[usize::from(agreed.lane_rate)].ratio());
+            (part < 1.0).then_some((place, OfLanes { part, last, lane_rate }))
+        };
+        self.0.into_iter().filter_map(of_link).collect()
+    }
+}
