@@ -316,6 +316,43 @@ fn a_page_of_a_run_in_which_something_breaks_shows_what_came_of_it() {
     }
 }
 
+/// 320 switches with six links each, and a node: too many to be pulled into shape.
+#[test]
+fn a_page_of_a_large_graph_has_its_switches_in_cells_and_a_map() {
+    let machine = [
+        "hpp-switch",
+        "--set",
+        "topology={kind=\"random-regular\", switches=320, degree=6, nodes_per_switch=1}",
+        "--set",
+        "routing={algorithm=\"up-down\"}",
+        "--set",
+        "link.length={node=\"1 m\", switch=\"1 m\"}",
+    ];
+    let time = ["--load", "0.05", "--warm-up", "5us", "--duration", "20us"];
+    let (page, result) = run("page-parts", &[&machine[..], &time].concat());
+    let most = &result["points"][0]["channel_load"]["network"]["max"];
+    for width in [1_280, 480] {
+        let facts = look(&page, width);
+        assert_sound(&facts, &result);
+        let (parts, between) = (rows(&facts["csv"]["fig-parts"]), rows(&facts["csv"]["fig-between"]));
+        // A cell for the channels of each switch, and two for those of its node.
+        assert_eq!(parts.len(), 1 + 3 * 320);
+        let sum = |rows: &[Vec<String>], at: usize| {
+            rows[1..].iter().map(|row| row[at].parse::<u64>().unwrap()).sum::<u64>()
+        };
+        assert_eq!([sum(&parts, 3), sum(&between, 2)], [320 * 8, 320 * 6]);
+        let busiest = |rows: &[Vec<String>], at: usize, is_wanted: &dyn Fn(&str) -> bool| {
+            let rows = rows[1..].iter().filter(|row| is_wanted(&row[0]));
+            rows.map(|row| row[at].parse::<f64>().unwrap()).fold(0.0, f64::max)
+        };
+        for shown in [busiest(&parts, 4, &|part| part == "switches"), busiest(&between, 3, &|_| true)] {
+            assert!((shown - most.as_f64().unwrap()).abs() < 1e-4, "{shown} and {most}");
+        }
+        assert!(facts["heat"].as_array().unwrap().len() > 3, "{}", facts["heat"]);
+        assert_eq!(facts["shapes"].as_u64(), Some((parts.len() + between.len() - 2) as u64));
+    }
+}
+
 /// The page has what the result says of these `quantities` of operations.
 fn assert_operations(facts: &Value, result: &Value, kind: &str, quantities: &[&str]) {
     for quantity in quantities {

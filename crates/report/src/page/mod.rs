@@ -9,6 +9,7 @@ mod distributions;
 pub mod experiment;
 mod faults;
 mod operations;
+mod parts;
 mod picture;
 mod plot;
 mod sections;
@@ -22,6 +23,7 @@ use flitway_engine::Clock;
 use flitway_fabric::Fabric;
 use flitway_fabric::chip::Waits;
 use flitway_wiring::topology::End;
+use parts::ByParts;
 use picture::Numbers;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -64,8 +66,22 @@ impl Page<'_> {
     pub fn html(&self) -> String {
         let numbers = Numbers::new(self.fabric);
         let title = format!("{} · Flitway", self.machine());
-        let body = sections::body(self, picture::svg(self.fabric, &numbers));
-        document(&title, &body, &[("result", self.result), ("details", &self.data(&numbers))], SCRIPT)
+        let names = self.switch_names();
+        let parts = ByParts::new(self.fabric, &names);
+        let picture = match &parts {
+            Some(parts) => Some(sections::Picture::Parts(parts)),
+            None => picture::svg(self.fabric, &numbers, &names).map(sections::Picture::Channels),
+        };
+        let body = sections::body(self, picture);
+        let data = self.data(&numbers, parts.as_ref());
+        document(&title, &body, &[("result", self.result), ("details", &data)], SCRIPT)
+    }
+
+    /// The names of the switches of a graph file.
+    fn switch_names(&self) -> Vec<String> {
+        let names = self.result.pointer("/machine/description/graph/switches");
+        let names = names.and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     fn machine(&self) -> &str {
@@ -99,7 +115,7 @@ impl Page<'_> {
     }
 
     /// What the script needs beside the result.
-    fn data(&self, numbers: &Numbers) -> Value {
+    fn data(&self, numbers: &Numbers, parts: Option<&ByParts>) -> Value {
         let groups = Groups::new(self.fabric);
         let is_small = groups.of.len() <= CHANNELS_MAX;
         let points: Vec<Value> = self
@@ -115,6 +131,9 @@ impl Page<'_> {
                         stages::channels(self.fabric).zip(loads).filter(|(channel, _)| channel.is_some());
                     let loads: Vec<f64> = wired.map(|(_, load)| *load).collect();
                     value["quantiles"] = groups.quantiles(&loads);
+                    if let (Some(parts), Some(all)) = (parts, &details.and_then(|it| it.load_of.as_ref())) {
+                        value["parts"] = parts.loads(all);
+                    }
                     if is_small {
                         value["loads"] = json!(packed(&loads));
                     }
@@ -139,6 +158,9 @@ impl Page<'_> {
                 "head_of_line": theory.head_of_line,
                 "busiest": theory.busiest,
             });
+        }
+        if let Some(parts) = parts {
+            data["in_parts"] = parts.counts();
         }
         if is_small {
             data["channels"] =

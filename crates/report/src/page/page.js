@@ -13,20 +13,24 @@ const most = Math.max(0, ...details.points.flatMap((it) => (it.quantiles || []).
 const scale = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((it) => it >= most) || 1;
 if (byId("scale")) byId("scale").textContent = String(scale);
 const heat = (load) => "h" + Math.max(0, Math.min(10, Math.round(load / scale * 10)));
-const end = (it) => it.node !== undefined ? "node " + it.node : "switch " + it.switch + " port " + it.port;
+// With the names that the user gave, where there are some.
+const given = result.machine.description.graph || {};
+const named = (kind, number) => kind + " " + number + (given[kind + "s"] ? " (" + given[kind + "s"][number] + ")"
+  : given[kind + "es"] ? " (" + given[kind + "es"][number] + ")" : "");
+const end = (it) => it.node !== undefined ? named("node", it.node) : named("switch", it.switch) + " port " + it.port;
 const loadOf = (point) => point.multicast ? point.multicast.offered_load : point.offered_load;
 
 // Channels: those of the switches of rail 0, of rail 1, ..., then the rails of each node.
 const ofSwitches = details.channels ? details.channels.length : 0;
 const unpacked = new Map();
-const loads = (place) => {
-  if (!unpacked.has(place)) {
-    const text = (details.points[place] || {}).loads;
+const words = (text) => {
+  if (!unpacked.has(text)) {
     const bytes = text ? Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) : new Uint8Array();
-    unpacked.set(place, Array.from({ length: bytes.length / 2 }, (_, i) => (bytes[2 * i] + 256 * bytes[2 * i + 1]) / 1e4));
+    unpacked.set(text, Array.from({ length: bytes.length / 2 }, (_, i) => (bytes[2 * i] + 256 * bytes[2 * i + 1]) / 1e4));
   }
-  return unpacked.get(place);
+  return unpacked.get(text);
 };
+const loads = (place) => words((details.points[place] || {}).loads);
 const inRail = (number, of) => number < ofSwitches ? of * ofSwitches + number
   : details.rails * ofSwitches + (number - ofSwitches) * details.rails + of;
 const load = (number) => {
@@ -39,10 +43,10 @@ const load = (number) => {
 const ends = (number) => {
   if (number >= ofSwitches) {
     const home = details.homes[number - ofSwitches];
-    return ["node " + (number - ofSwitches), "switch " + home[0] + " port " + home[1]];
+    return [named("node", number - ofSwitches), named("switch", home[0]) + " port " + home[1]];
   }
   const [a, b, c, d] = details.channels[number];
-  return ["switch " + a + " port " + b, d === undefined ? "node " + c : "switch " + c + " port " + d];
+  return [named("switch", a) + " port " + b, d === undefined ? named("node", c) : named("switch", c) + " port " + d];
 };
 const numbers = (element) => element.dataset.c.split(" ").map(Number);
 const busiest = (all) => all.reduce((best, number) => load(number) > load(best) ? number : best, all[0]);
@@ -52,12 +56,42 @@ const channelTip = (element) => {
   const of = all.length > 1 ? " (busiest of " + all.length + ")" : "";
   return ends(number).join(" → ") + ": " + percent(load(number)) + of;
 };
-tipOf = (element) => element.dataset.c ? channelTip(element) : "";
 const paintChannels = () => {
-  for (const element of document.querySelectorAll(".ch")) {
+  for (const element of document.querySelectorAll(".ch[data-c]")) {
     element.setAttribute("class", "ch " + heat(load(busiest(numbers(element)))));
   }
 };
+
+// The pictures by parts: what their cells stand for, in the order of their numbers.
+let shows = "busiest";
+const places = new Map();
+const cells = [...document.querySelectorAll("g.cells")].flatMap((group) => {
+  const { part, units, ways, row } = group.dataset;
+  const split = (text) => text === undefined ? [] : text.split("|");
+  const [names, halves] = [split(units), split(ways)];
+  const rows = row === undefined ? [] : split(group.ownerSVGElement.dataset.rows);
+  return [...group.children].map((element, at) => row === undefined
+    ? { element, part, unit: names[Math.floor(at / halves.length)], way: halves[at % halves.length] }
+    : { element, from: rows[row], to: rows[element.getAttribute("x")] });
+});
+cells.forEach((cell, place) => places.set(cell.element, place));
+const partLoad = (cell, of) => {
+  const parts = (details.points[chosen] || {}).parts;
+  return parts ? words(parts[of])[cell] : 0;
+};
+const cellTip = (place) => {
+  const { part, unit, way, from, to } = cells[place];
+  const count = details.in_parts[place];
+  const what = from === undefined ? [part, unit, way].join(", ") : from === to ? "within " + from : from + " → " + to;
+  if (!count) return what + ": no channel";
+  return what + ": " + (count > 1 ? "busiest " + percent(partLoad(place, "busiest")) + ", mean "
+    + percent(partLoad(place, "mean")) + " of " + count + " channels" : percent(partLoad(place, "busiest")));
+};
+tipOf = (element) => element.dataset.c ? channelTip(element) : places.has(element) ? cellTip(places.get(element)) : "";
+const paintCells = () => cells.forEach(({ element }, place) =>
+  element.setAttribute("class", details.in_parts[place] ? "ch " + heat(partLoad(place, shows)) : "nothing"));
+const cellRows = (isWanted, names) => cells.flatMap((cell, place) => isWanted(cell) && details.in_parts[place]
+  ? [[...names.map((name) => cell[name]), details.in_parts[place], partLoad(place, "busiest"), partLoad(place, "mean")]] : []);
 
 const bar = (name, parts, value, tick, theory) => {
   const row = make("div");
@@ -116,7 +150,7 @@ const paintStages = () => {
     : bar(name, [[heat(mean), mean, "", "mean " + percent(mean)]], "max " + percent(most), most, theory));
   bars("stage-bars", rows.length ? rows : [none()]);
   const of = points[chosen].channel_load;
-  bars("busy-bars", of ? of.busiest.map((it) => bar(end(it.from) + " → " + (it.to.node !== undefined ? end(it.to) : "switch " + it.to.switch) + (details.rails > 1 ? ", rail " + it.rail : ""),
+  bars("busy-bars", of ? of.busiest.map((it) => bar(end(it.from) + " → " + (it.to.node !== undefined ? end(it.to) : named("switch", it.to.switch)) + (details.rails > 1 ? ", rail " + it.rail : ""),
     [[heat(it.load), it.load, "", percent(it.load)]], percent(it.load))) : [none()]);
 };
 const paintRibbons = () => {
@@ -246,6 +280,9 @@ const figures = {
     }
     return rows;
   },
+  "fig-parts": () => [["part", "of", "way", "channels", "busiest", "mean"],
+    ...cellRows((it) => it.from === undefined, ["part", "unit", "way"])],
+  "fig-between": () => [["from", "to", "channels", "busiest", "mean"], ...cellRows((it) => it.from !== undefined, ["from", "to"])],
   "fig-classes": () => [["class", "share_of_channels", "load"], ...((details.points[chosen] || {}).quantiles || []).flatMap((part, place) =>
     part.map((value, at) => [details.groups[place], ((at + 1) / part.length).toFixed(2), value]))],
   "fig-distribution": () => [["of", "latency_ns", "share_slower"], ...((details.points[chosen] || {}).distributions || []).flatMap((it) =>
@@ -297,6 +334,7 @@ const choose = (place) => {
   paintRanks();
   paintStages();
   paintChannels();
+  paintCells();
   paintRibbons();
   paintStories();
   document.querySelectorAll("figure[data-figure]").forEach(fill);
@@ -306,6 +344,7 @@ listen("point", "change", () => choose(Number(byId("point").value)));
 listen("earlier", "click", () => choose(chosen - 1));
 listen("later", "click", () => choose(chosen + 1));
 listen("rail", "change", () => { rail = byId("rail").value; paintChannels(); });
+listen("shows", "change", () => { shows = byId("shows").value; paintCells(); });
 for (const button of document.querySelectorAll("button[data-point]")) {
   button.addEventListener("click", () => choose(Number(button.dataset.point)));
 }

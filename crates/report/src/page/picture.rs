@@ -6,6 +6,7 @@
 //! their links. Where links would cover each other they are left out, and switches show their ports up and down as two
 //! halves.
 
+use super::parts::DRAWN_MAX;
 use crate::stages::{self, ChannelEnds};
 use flitway_fabric::Fabric;
 use flitway_wiring::NodeId;
@@ -16,9 +17,6 @@ use std::fmt::Write;
 
 /// Width of the picture; the browser scales it.
 const WIDTH: f64 = 1_000.0;
-
-/// Nodes up to which there is a picture.
-const NODES_MAX: u32 = 2_048;
 
 /// Width of a digit of the number of a switch.
 const DIGIT: f64 = 6.6;
@@ -55,6 +53,8 @@ impl Numbers {
 struct Canvas<'a> {
     topology: &'a Topology,
     numbers: &'a Numbers,
+    /// The user's names of switches; none if they have numbers only.
+    names: &'a [String],
     svg: String,
 }
 
@@ -62,12 +62,12 @@ struct Canvas<'a> {
 type Spot = (f64, f64);
 
 /// The picture as an `svg` element; `None` if there is too much to see.
-pub(super) fn svg(fabric: &Fabric, numbers: &Numbers) -> Option<String> {
+pub(super) fn svg(fabric: &Fabric, numbers: &Numbers, names: &[String]) -> Option<String> {
     let topology = fabric.topology();
-    if topology.nodes() > NODES_MAX || topology.switches() > NODES_MAX {
+    if topology.nodes() > DRAWN_MAX {
         return None;
     }
-    let mut canvas = Canvas { topology, numbers, svg: String::new() };
+    let mut canvas = Canvas { topology, numbers, names, svg: String::new() };
     let layout = topology.layout();
     let height = match &layout {
         Layout::Levels => canvas.tree(),
@@ -187,11 +187,13 @@ impl Canvas<'_> {
     }
 
     fn box_of_switch(&mut self, at: Spot, size: Spot, switch: u32) {
+        let name = self.names.get(switch as usize);
+        let name = name.map_or_else(String::new, |name| format!(" ({})", super::escape(name)));
         // Writing to a string does not fail.
         let _ = write!(
             self.svg,
             "<rect class=\"sw\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\">\
-             <title>switch {switch}</title></rect>",
+             <title>switch {switch}{name}</title></rect>",
             at.0, at.1, size.0, size.1
         );
     }

@@ -1,13 +1,22 @@
 //! The sections of a page, in the order in which they are read: what came out, the curves, then one point in detail.
 
 use super::operations::Kind;
+use super::parts::ByParts;
 use super::{Page, curves, distributions, escape, faults, operations, picture, words};
 use crate::shown;
 use serde_json::Value;
 use std::fmt::Write;
 
+/// How the fabric is drawn.
+pub(super) enum Picture<'a> {
+    /// Every channel, in an `svg` element.
+    Channels(String),
+    /// Its parts.
+    Parts(&'a ByParts),
+}
+
 /// The body of the page, with the `picture` of the fabric, if there is one.
-pub(super) fn body(page: &Page<'_>, picture: Option<String>) -> String {
+pub(super) fn body(page: &Page<'_>, picture: Option<Picture<'_>>) -> String {
     let mut html = header(page);
     html.push_str("<main>\n");
     if page.is_graph() {
@@ -161,7 +170,8 @@ fn summary(page: &Page<'_>) -> String {
     }
     let saturated = points.iter().filter(|point| point["saturated"] == true);
     if let Some(first) = saturated.min_by(|a, b| words::offered(a).total_cmp(&words::offered(b))) {
-        let limit = first["limit"].as_str().map_or(String::new(), |limit| format!("limited by {limit}"));
+        let limit = first["limit_link"].as_str().or_else(|| first["limit"].as_str());
+        let limit = limit.map_or(String::new(), |limit| format!("limited by {limit}"));
         tiles.push_str(&tile("Saturated from load", &words::load(first), &limit));
     }
     if let Some(nanos) = page.theory_ns().filter(|_| of == Kind::Packets) {
@@ -220,7 +230,7 @@ fn silence(page: &Page<'_>) -> String {
 
 /// What became of the points, in words; those of which the same is to be said stand together.
 fn verdicts(points: &[Value]) -> String {
-    let said = |place: usize| ["verdict", "limit", "unsettled"].map(|key| &points[place][key]);
+    let said = |place: usize| ["verdict", "limit", "limit_link", "unsettled"].map(|key| &points[place][key]);
     let mut html = String::new();
     let mut first = 0;
     while first < points.len() {
@@ -388,7 +398,59 @@ fn stages() -> String {
     )
 }
 
-fn fabric(page: &Page<'_>, drawing: Option<String>) -> String {
+fn fabric(page: &Page<'_>, drawing: Option<Picture<'_>>) -> String {
+    let drawn = match drawing {
+        None => String::new(),
+        Some(Picture::Channels(svg)) => figure(
+            "fig-fabric",
+            "The fabric as built",
+            &format!(
+                "{} Point at a shape to see which channel it is, and how much it carries.",
+                picture::caption(page.fabric.topology())
+            ),
+            &format!("{}<div class=\"scroll picture\">{svg}</div>", legend(&rails(page))),
+        ),
+        Some(Picture::Parts(parts)) => by_parts(parts),
+    };
+    let ribbon = figure(
+        "fig-classes",
+        "Channels by class",
+        "All channels of a class side by side, from the idlest to the busiest: an even colour is an even load.",
+        "<div id=\"ribbons\"></div>",
+    );
+    format!("<section id=\"fabric\"><h2>The fabric</h2>{drawn}{ribbon}</section>\n")
+}
+
+/// The two pictures of what is drawn by its parts.
+fn by_parts(parts: &ByParts) -> String {
+    let choice = "<label>Colour <select id=\"shows\"><option value=\"busiest\">busiest channel</option>\
+                  <option value=\"mean\">mean of the channels</option></select></label>";
+    let cells = figure(
+        "fig-parts",
+        "The fabric by its parts",
+        &format!("{} Point at a cell to see what it is, and how much it carries.", escape(&parts.caption)),
+        &format!("{}<div class=\"scroll picture\">{}</div>", legend(choice), parts.cells),
+    );
+    let between = figure(
+        "fig-between",
+        "What parts send to each other",
+        &escape(&parts.rows),
+        &format!("<div class=\"scroll picture\">{}</div>", parts.between),
+    );
+    cells + &between
+}
+
+/// The colours of loads, and what else there is to choose.
+fn legend(more: &str) -> String {
+    let scale: String = (0..=10).map(|step| format!("<i class=\"h{step}\"></i>")).collect();
+    format!(
+        "<div class=\"legend\"><span>load 0</span><span class=\"steps\">{scale}</span><span><span id=\"scale\">1</span> flits \
+         per cycle</span> {more}</div>"
+    )
+}
+
+/// The choice of a rail, where there are several.
+fn rails(page: &Page<'_>) -> String {
     let mut rails = String::new();
     if page.fabric.rails > 1 {
         rails.push_str("<label for=\"rail\">Rail</label> <select id=\"rail\"><option value=\"all\">mean over all</option>");
@@ -398,28 +460,7 @@ fn fabric(page: &Page<'_>, drawing: Option<String>) -> String {
         }
         rails.push_str("</select>");
     }
-    let scale: String = (0..=10).map(|step| format!("<i class=\"h{step}\"></i>")).collect();
-    let legend = format!(
-        "<div class=\"legend\"><span>load 0</span><span class=\"steps\">{scale}</span><span id=\"scale\">1</span> {rails}</div>"
-    );
-    let drawn = drawing.map_or_else(String::new, |svg| {
-        figure(
-            "fig-fabric",
-            "The fabric as built",
-            &format!(
-                "{} Point at a shape to see which channel it is, and how much it carries.",
-                picture::caption(page.fabric.topology())
-            ),
-            &format!("{legend}<div class=\"scroll picture\">{svg}</div>"),
-        )
-    });
-    let ribbon = figure(
-        "fig-classes",
-        "Channels by class",
-        "All channels of a class side by side, from the idlest to the busiest: an even colour is an even load.",
-        "<div id=\"ribbons\"></div>",
-    );
-    format!("<section id=\"fabric\"><h2>The fabric</h2>{drawn}{ribbon}</section>\n")
+    rails
 }
 
 fn slowest() -> String {

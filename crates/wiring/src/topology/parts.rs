@@ -8,12 +8,13 @@
 use super::{End, Topology};
 use crate::NodeId;
 
-/// A way to divide the nodes.
+/// A way to divide the nodes, or the switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// What the parts are called: `switches`, `groups` of a dragonfly, elsewhere as the highest class of links within them.
     pub name: String,
-    /// The part of each node. Parts are numbered by the lowest of their nodes.
+    /// The part of each node, or of each switch. Parts are numbered by the lowest of their nodes; those of switches that
+    /// have none come after, by the lowest of their switches.
     pub of: Vec<u32>,
 }
 
@@ -28,11 +29,7 @@ impl Topology {
             return parts;
         }
         for (class, name) in (0..).zip(self.classes()).skip(1) {
-            for link in self.links().iter().filter(|link| link.class == class) {
-                if let [End::Switch(one, _), End::Switch(other, _)] = link.ends {
-                    together.join(one.0, other.0);
-                }
-            }
+            together.join_class(self, class);
             let of = self.numbered(&mut together);
             if of.iter().all(|&part| part == 0) {
                 break;
@@ -42,6 +39,42 @@ impl Topology {
             parts.push(Parts { name: name.to_owned(), of });
         }
         parts
+    }
+
+    /// The ways to divide the switches, the smallest parts first: each for itself, then those that links of the first class
+    /// join, and so on while nodes are in different parts. They are called as the [`parts`](Self::parts) of their nodes.
+    #[must_use]
+    pub fn switch_parts(&self) -> Vec<Parts> {
+        let known = self.parts();
+        let mut together = Together::new(self.switches());
+        let mut divisions = vec![Parts { name: "switches".into(), of: (0..self.switches()).collect() }];
+        for (class, name) in (0..).zip(self.classes()).skip(1) {
+            together.join_class(self, class);
+            let of_nodes = self.numbered(&mut together);
+            if of_nodes.iter().all(|&part| part == 0) {
+                break;
+            }
+            let name = known.iter().find(|parts| parts.of == of_nodes).map_or(name, |parts| &parts.name);
+            let of = self.numbered_switches(&mut together, &of_nodes);
+            divisions.push(Parts { name: name.clone(), of });
+        }
+        divisions
+    }
+
+    /// The part of each switch, where those of nodes are `of_nodes`.
+    fn numbered_switches(&self, together: &mut Together, of_nodes: &[u32]) -> Vec<u32> {
+        let mut numbers = vec![None; self.switches() as usize];
+        for (node, part) in (0..).map(NodeId).zip(of_nodes) {
+            numbers[together.first(self.home(node).0.0) as usize] = Some(*part);
+        }
+        let mut next = of_nodes.iter().max().map_or(0, |part| part + 1);
+        let number = |switch| {
+            *numbers[together.first(switch) as usize].get_or_insert_with(|| {
+                next += 1;
+                next - 1
+            })
+        };
+        (0..self.switches()).map(number).collect()
     }
 
     /// The part of each node, where those whose switches are `together` are in one.
@@ -75,6 +108,15 @@ impl Together {
             switch = above;
         }
         switch
+    }
+
+    /// Joins the switches that links of `class` join.
+    fn join_class(&mut self, topology: &Topology, class: u32) {
+        for link in topology.links().iter().filter(|link| link.class == class) {
+            if let [End::Switch(one, _), End::Switch(other, _)] = link.ends {
+                self.join(one.0, other.0);
+            }
+        }
     }
 
     fn join(&mut self, one: u32, other: u32) {
@@ -133,6 +175,21 @@ mod tests {
             parts(TopologySettings::DragonflyPlus(plus)),
             [runs("switches", 18, 3), runs("groups", 18, 6)]
         );
+    }
+
+    #[test]
+    fn switches_above_all_subtrees_are_parts_of_their_own() {
+        let tree = Topology::build(&TopologySettings::FatTree { ports: 4, levels: 3 }).unwrap();
+        let parts = tree.switch_parts();
+        assert_eq!(
+            parts.iter().map(|parts| parts.name.as_str()).collect::<Vec<_>>(),
+            ["switches", "level-1"]
+        );
+        // Eight leaf switches, the eight above them, and four at the top, which only links of level 2 join to others.
+        assert_eq!(parts[0].of, (0..20).collect::<Vec<_>>());
+        assert_eq!(parts[1].of, [0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7]);
+        let single = Topology::build(&TopologySettings::Single { nodes: 3 }).unwrap();
+        assert_eq!(single.switch_parts().len(), 1);
     }
 
     #[test]

@@ -37,6 +37,12 @@ pub trait Structure {
         None
     }
 
+    /// What its levels of switches are called, from the nodes up, and a switch that is above all parts: `None` where they
+    /// have no names but their numbers.
+    fn levels(&self) -> Option<(&'static [&'static str], &'static str)> {
+        None
+    }
+
     /// How it is drawn.
     fn layout(&self, topology: &Topology) -> Layout<'_>;
 }
@@ -148,6 +154,12 @@ impl Topology {
     #[must_use]
     pub fn node_dimensions(&self) -> Vec<u32> {
         self.shape().structure().node_dimensions(self)
+    }
+
+    /// See [`Structure::levels`].
+    #[must_use]
+    pub fn level_names(&self) -> Option<(&'static [&'static str], &'static str)> {
+        self.shape().structure().levels()
     }
 
     /// See [`Structure::layout`].

@@ -409,6 +409,12 @@ impl Structure for ThTree {
         Some(parts.into_iter().filter(|parts| parts.of.iter().any(|&part| part > 0)).collect())
     }
 
+    fn levels(&self) -> Option<(&'static [&'static str], &'static str)> {
+        let names =
+            &["lower chips of NRMs", "upper chips of NRMs", "leaf switches", "lower chips", "upper chips"];
+        Some((names, "root switch"))
+    }
+
     fn layout(&self, _: &Topology) -> Layout<'_> {
         Layout::Levels
     }
