@@ -100,7 +100,7 @@ fn a_tree_to_a_node_is_longer_and_three_trips_are_longer_still() {
     assert!(1.4 * hardware < node && 1.2 * node < trips, "{hardware} {node} {trips} ns");
 }
 
-/// Tests and releases take their closed forms to the cycle; where all answer by messages, these wait for each other at the root.
+/// Tests and releases take their closed forms to the cycle; where all answer by messages, these wait at the root.
 #[test]
 fn elites_broadcast_what_they_test_and_release() {
     for (machine, groups, ranges) in

@@ -252,7 +252,7 @@ fn a_test_is_true_when_no_node_denies_it() {
         let set = Arc::new(NodeSet::new((1..8).map(NodeId)));
         let tester = |node: u32| Tester {
             set: (node == 0).then(|| Arc::clone(&set)),
-            denies: if node % 3 == 0 { 0 } else { most.saturating_sub(node) },
+            denies: if node.is_multiple_of(3) { 0 } else { most.saturating_sub(node) },
             ..Tester::default()
         };
         let mut simulation =

@@ -23,7 +23,7 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::observer::{BarrierPassage, MessageEvent};
 use flitway_fabric::{BarrierId, Delivery, Endpoint, Outgoing, Packet, Up};
 use flitway_wiring::NodeId;
-use flitway_wiring::{Destination, RailId, SetId};
+use flitway_wiring::{Destination, RailId};
 use flitway_workload::barrier::Pace;
 use plan::{barrier_id, group_id};
 use std::sync::Arc;
@@ -48,6 +48,8 @@ enum Step {
     Written(u32),
     /// It has made a message.
     Made(Destination, BarrierTag),
+    /// It has made one for the range of the group with that number.
+    Broadcast(u32, BarrierTag),
     /// It has heard whether a test is true.
     Answered(BarrierTag, bool),
     /// It has heard that all members of the group have arrived, which its NIC has counted.
@@ -136,7 +138,7 @@ impl Synchroniser {
             {
                 self.arrive(place, now);
             } else if let Some((place, range)) = self.test_due(now) {
-                self.say(place, to_range(range), Word::Tested(range), now);
+                self.broadcast(place, range, Word::Tested(range), now);
             } else {
                 break;
             }
@@ -180,16 +182,26 @@ impl Synchroniser {
 
     /// Says `word` of the current operation of the process at `place`.
     fn say(&mut self, place: usize, to: Destination, word: Word, now: Cycle) {
+        let step = Step::Made(to, self.tag(place, word));
+        self.processor.work(now, self.plan.settings().send_overhead, step);
+    }
+
+    /// Says it to the range with that number of its group.
+    fn broadcast(&mut self, place: usize, range: u32, word: Word, now: Cycle) {
+        let step = Step::Broadcast(range, self.tag(place, word));
+        self.processor.work(now, self.plan.settings().send_overhead, step);
+    }
+
+    fn tag(&self, place: usize, word: Word) -> BarrierTag {
         let process = &self.processes[place];
-        let tag = BarrierTag { group: process.group, is_odd: process.is_odd(), word };
-        self.processor.work(now, self.plan.settings().send_overhead, Step::Made(to, tag));
+        BarrierTag { group: process.group, is_odd: process.is_odd(), word }
     }
 
     /// Says to each range of the group of the process at `place` the word of its number.
     fn say_to_ranges(&mut self, place: usize, word: impl Fn(u32) -> Word, now: Cycle) {
         let ranges = self.plan.ranges(self.processes[place].group).len() as u32;
         for range in 0..ranges {
-            self.say(place, to_range(range), word(range), now);
+            self.broadcast(place, range, word(range), now);
         }
     }
 
@@ -249,13 +261,12 @@ impl Synchroniser {
             Step::Written(group) => self.write(self.place(group), now),
             Step::Made(to, tag) => {
                 let packet = self.packet(to, tag, now);
-                match to {
-                    Destination::Nodes(range) => {
-                        let set = &self.plan.ranges(tag.group)[range.set as usize];
-                        out.push_to_set(packet, Arc::clone(set));
-                    }
-                    Destination::Node(_) | Destination::Group(..) => out.push(packet),
-                }
+                out.push(packet);
+            }
+            Step::Broadcast(range, tag) => {
+                // Of the rail of the group; the set takes the place of its destination.
+                let packet = self.packet(Destination::Group(group_id(tag.group), 0), tag, now);
+                out.push_to_set(packet, Arc::clone(&self.plan.ranges(tag.group)[range as usize]));
             }
             Step::Answered(tag, is_true) => {
                 if let Word::Tested(range) = tag.word {
@@ -273,8 +284,8 @@ impl Synchroniser {
 
     fn packet(&mut self, destination: Destination, tag: BarrierTag, created: Cycle) -> Packet {
         let rail = match destination {
-            Destination::Group(..) | Destination::Nodes(_) => self.plan.rail(tag.group),
-            Destination::Node(_) => {
+            Destination::Group(..) => self.plan.rail(tag.group),
+            Destination::Node(_) | Destination::Nodes(_) => {
                 let rail = RailId(self.next_rail);
                 self.next_rail = (self.next_rail + 1) % self.plan.settings().rails;
                 rail
@@ -396,11 +407,6 @@ impl Synchroniser {
     }
 }
 
-/// The range of a group with this number.
-fn to_range(range: u32) -> Destination {
-    Destination::Nodes(SetId { set: range, nodes: 0 })
-}
-
 impl Endpoint for Synchroniser {
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         self.act(now, out)
@@ -414,12 +420,11 @@ impl Endpoint for Synchroniser {
                     self.take_in(tag, delivery, now, out);
                 }
             }
-            Up::Answered(_, flow, is_true) => match BarrierTag::of(flow) {
-                Some(tag @ BarrierTag { word: Word::Tested(_), .. }) => {
+            Up::Answered(_, flow, is_true) => {
+                if let Some(tag @ BarrierTag { word: Word::Tested(_), .. }) = BarrierTag::of(flow) {
                     self.processor.work(now, overhead, Step::Answered(tag, is_true));
                 }
-                Some(_) | None => {}
-            },
+            }
             Up::Released(group) => self.processor.work(now, overhead, Step::Learnt(group.0)),
             Up::Sent(..) => {}
         }

@@ -73,9 +73,10 @@
 //! whole range is sent to again; a node delivers a copy once and answers those that come again as it did the first time.
 //!
 //! **Tests.** A node that is delivered a copy in cycle `t`, by an ideal NIC port, can *deny* it in that cycle: its answer is
-//! then *false*. Where answers are combined, any NACK makes a NACK, otherwise any that is false a false one. The sender hears of
-//! the answer to a broadcast that comes to its NIC port in cycle `t`, unless that is a NACK, in cycle `t + 1`. That is the
+//! then *false*. Where answers are combined, any NACK makes a NACK, otherwise any that is false a false one. The sender hears
+//! of the answer to a broadcast that comes to its NIC port in cycle `t`, unless that is a NACK, in cycle `t + 1`. That is the
 //! network conditional: a Boolean test at all nodes of a range at once, on which its sender acts.
+//!
 //! **Bounded NIC ports** ([`NicPorts`]) keep what comes in a buffer for each VC, of two of the longest packets: channels to
 //! nodes have so many credits then, and flits take them. The packets of a VC are delivered in their order: each when it is
 //! received, but not before the last flit of the one before has left the buffer; several VCs from the lowest on. It is

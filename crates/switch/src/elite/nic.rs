@@ -291,7 +291,8 @@ impl PortModel<Elite> for Port {
         if let Some(flow) = self.bounded.as_mut().and_then(|bounded| bounded.take_sent()) {
             return Some(PortEvent::Sent(flow));
         }
-        let (_, flow, is_true) = self.answered.pop_front_if(|(at, ..)| *at <= now)?;
+        let is_heard = self.answered.front().is_some_and(|(at, ..)| *at <= now);
+        let (_, flow, is_true) = is_heard.then(|| self.answered.pop_front()).flatten()?;
         Some(PortEvent::Answered(flow, is_true))
     }
 
