@@ -89,7 +89,7 @@ impl Data for Arbitration {
 /// The case of `seed`.
 fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed, 0);
-    let (topology_settings, routing) = if dice.one_in(200) { large(&mut dice) } else { topology(&mut dice) };
+    let (topology_settings, routing) = if dice.one_in(600) { large(&mut dice) } else { topology(&mut dice) };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let classes =
         tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
