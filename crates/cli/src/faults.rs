@@ -15,7 +15,10 @@ const PORTS: usize = 8;
 /// and the log of the manager.
 pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
     let FaultsResult { created, delivered, lost, pairs, .. } = faults;
-    let mut text = format!("packets            {created} created, {delivered} delivered");
+    let under_way = created.saturating_sub(delivered + lost.sum());
+    let mut text = format!(
+        "packets            {created} created, {delivered} delivered, {under_way} under way at the end"
+    );
     let mut add = |name: &str, what: &str| {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{name:<19}{what}");
@@ -34,7 +37,9 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
     } else {
         add("lost for good", &format!("{}: {}", lost.sum(), causes.join(", ")));
         let longest = faults.longest.map_or_else(String::new, |(source, destination, nanos)| {
-            format!("; longest from node {source} to {destination}, for {}", time(nanos))
+            // One packet alone tells nothing of a time.
+            let long = if nanos > 0.0 { format!(", for {}", time(nanos)) } else { String::new() };
+            format!("; longest from node {source} to {destination}{long}")
         });
         add("", &format!("{} of nodes lost packets{longest}", plural(*pairs, "pair", "s")));
     }
@@ -68,7 +73,8 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
                 format!("{place}: {what} since {}", time(*since_ns))
             }
             About::Switch(place) => format!("{place}: {what} since {}", time(*since_ns)),
-            About::Tables => format!("{what}, which count from {} on", time(*since_ns)),
+            About::Tables if since_ns > at_ns => format!("{what}, which count from {} on", time(*since_ns)),
+            About::Tables => what.clone(),
         };
         add("manager", &format!("{:>9}  {line}", time(*at_ns)));
     }

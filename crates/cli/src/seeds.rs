@@ -138,13 +138,21 @@ fn verdicts(spread: &[Value]) -> String {
 
 /// What the simulation found to be wrong with one seed is a fault of the run.
 fn fault(runs: &[OfSeed]) -> Result<(), Failure> {
+    let loses = |point: &Value| {
+        let lost = point.pointer("/faults/lost").and_then(Value::as_object);
+        lost.is_some_and(|lost| lost.values().any(|count| count.as_u64() > Some(0)))
+    };
     let is_fault = |point: &Value| {
-        point.get("deadlock").is_some() || point.pointer("/graph/completed") == Some(&Value::Bool(false))
+        point.get("deadlock").is_some()
+            || point.pointer("/graph/completed") == Some(&Value::Bool(false))
+            || loses(point)
     };
     let Some((seed, points)) = runs.iter().find(|(_, points)| points.iter().any(is_fault)) else {
         return Ok(());
     };
-    let what = if points.iter().any(|point| point.get("graph").is_some()) {
+    let what = if points.iter().any(loses) {
+        "packets are lost for good"
+    } else if points.iter().any(|point| point.get("graph").is_some()) {
         "the task graph cannot finish"
     } else {
         "packets wait for each other for ever"

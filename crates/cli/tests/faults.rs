@@ -102,12 +102,27 @@ fn barriers_wait_for_ever_for_a_message_that_is_lost_and_multicasts_go_on() {
     }
 }
 
+/// With several seeds, too, and the log says of no tables that they count.
+#[test]
+fn what_is_lost_with_any_seed_is_a_fault() {
+    let arguments = ["run", "nrc", "--load", "0.2", "--warm-up", "5us", "--duration", "120us"];
+    let arguments = [&arguments[..], &["--faults", "down(link=\"node 3\", at=20us)"]].concat();
+    let one = flitway(&arguments);
+    assert_eq!(one.status.code(), Some(1));
+    let shown = common::stdout(&one);
+    assert!(shown.contains("under way at the end") && shown.contains("nothing is written\n"), "{shown}");
+    let two = flitway(&[&arguments[..], &["--seeds", "2"]].concat());
+    assert_eq!(two.status.code(), Some(1));
+    assert!(stderr(&two).contains("lost for good with seed 1"), "{}", stderr(&two));
+}
+
 #[test]
 fn what_cannot_break_is_told() {
     let rules = "down(link=\"node 3\", at=5us)";
     assert_refused(&[
         (&["run", "dawning5000", "--graph", GRAPH, "--faults", rules], &["--faults", "model no faults"]),
         (&["run", "th-frame", "--graph", GRAPH, "--faults", "down(link=\"node 99\")"], &["no node 99"]),
+        (&["run", "th-frame", "--load", "0.1", "--faults", " ; "], &["--faults", "no rule is given"]),
         (&["run", "hpp-switch", "--barrier", "all", "--faults", rules], &["--faults", "model no faults"]),
     ]);
 }

@@ -296,6 +296,11 @@ pub fn are_rules(text: &str) -> bool {
 /// # Errors
 /// What is wrong, and where.
 pub fn parse(text: &str) -> Result<Vec<FaultRule>, String> {
+    if text.trim_matches([' ', ';']).is_empty() {
+        return Err(
+            "no rule is given; expected one, such as `down(link=\"node 3\", at=20us)`, or a file".to_owned()
+        );
+    }
     if are_rules(text) {
         let rules = text.split(';').map(str::trim).filter(|rule| !rule.is_empty());
         return rules.map(|text| rule(text).map_err(|error| error.to_string())).collect();

@@ -11,6 +11,7 @@ use crate::task::{Shown, Task, session};
 use flitway_experiment::workload::barrier::BarrierTask;
 use flitway_experiment::workload::{BarrierWorkload, Tasks};
 use flitway_machine::Machine;
+use flitway_process::synchroniser::Method;
 use flitway_report::measure::Verdict;
 use flitway_report::page::time;
 use flitway_report::point::{BarrierPoint, Latency, Point};
@@ -82,7 +83,10 @@ pub(crate) fn header(session: &Session, workload: &BarrierWorkload, run: &Barrie
     } else {
         "all come at once"
     };
-    let _ = write!(text, "\ntheory: {nanos:.0} ns when nothing else is in the network and {when}");
+    // Messages also meet on their way to the one that asks, and paths are held.
+    let plan = run.plan();
+    let about = if plan.broadcasts() && plan.method() == Method::ThreeTrips { "about " } else { "" };
+    let _ = write!(text, "\ntheory: {about}{nanos:.0} ns when nothing else is in the network and {when}");
     if run.plan().is_of_switches() && barrier.imbalance() == 0 {
         text.push_str(
             "; without --imbalance all come at once, and their combines wait for each other in the switches",
@@ -166,6 +170,11 @@ fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
         );
     }
     text.push_str(&without_effect(workload, points));
+    if barriers().any(|barrier| barrier.operations > 0) && points.iter().any(loses) {
+        text.push_str(
+            "\nlost for good      a group of which a message is lost waits for ever: it has no barrier after that",
+        );
+    }
     for recovery in barriers().filter_map(|barrier| barrier.recovery) {
         let operations = plural(recovery.operations as u32, "barrier", "s");
         // Writing to a string does not fail.
@@ -179,6 +188,11 @@ fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
         }
     }
     text
+}
+
+/// Whether packets were lost for good.
+fn loses(point: &Point) -> bool {
+    point.faults.as_ref().is_some_and(|faults| faults.lost.sum() > 0)
 }
 
 /// The rules of `--lose` that never came true.
@@ -209,9 +223,7 @@ pub(crate) fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> St
     let mut text = idle_rules(workload, points);
     let mut barriers = points.iter().filter_map(|point| point.barrier.as_ref());
     if points.iter().any(|point| !point.is_stopped()) && barriers.any(|barrier| barrier.operations == 0) {
-        let lost =
-            points.iter().filter_map(|point| point.faults.as_ref()).any(|faults| faults.lost.sum() > 0);
-        text.push_str(if lost {
+        text.push_str(if points.iter().any(loses) {
             "\nno barrier         none was over in the time measured: packets were lost for good, and who waits for such a \
              message waits for ever"
         } else {

@@ -122,7 +122,9 @@ impl Operator {
         let [switches, links] = [down.switches.len(), down.links.len()];
         let avoids = format!("{} and {}", counted(switches, "switch", "es"), counted(links, "link", "s"));
         let at = (now + self.settings.latency).max(simulation.earliest_change());
-        let text = match self.routing.around(&down) {
+        let routing = self.routing.around(&down);
+        let since = if routing.is_ok() { at } else { now };
+        let text = match routing {
             Err(_) => "the tables of this routing are fixed: nothing is written".to_owned(),
             Ok((routing, holes)) => match simulation.reroute(at, &routing) {
                 Ok(()) if holes.is_empty() => format!("tables avoid {avoids}"),
@@ -133,7 +135,7 @@ impl Operator {
             },
         };
         self.avoided = down;
-        self.log.push(Entry { at: now, about: About::Tables, text, since: at });
+        self.log.push(Entry { at: now, about: About::Tables, text, since });
     }
 
     /// What is down, in any rail: rails have the same tables. A switch all of whose neighbours say so is dead.

@@ -85,7 +85,10 @@ impl Chip for TiledSettings {
         let flits = self.format.packet_flits(self.format.mtu_bytes);
         let round_trip = self.window_cycles(longest, flits) + flits;
         let latency = longest_of(longest);
-        Headroom { latency, round_trip, units_needed: round_trip + flits, units: self.buffers.input.flits }
+        let input = self.buffers.input;
+        // What is kept for others no virtual channel has.
+        let units = input.private + input.shared(self.vcs);
+        Headroom { latency, round_trip, units_needed: round_trip + flits, units }
     }
 }
 

@@ -438,13 +438,13 @@ fn check_round_trip(
 ) {
     let (Some(link), Some(topology)) = (surroundings.link, surroundings.topology) else { return };
     let longest = link.longest(topology);
-    let Headroom { latency, round_trip, units_needed, units } = settings.headroom(longest);
+    let Headroom { latency, round_trip, units_needed, units: most } = settings.headroom(longest);
     let latency = units::format(u64::from(latency), Dimension::Cycles);
-    let most = settings.buffers.input.private + settings.buffers.input.shared(settings.vcs);
     if most < units_needed {
         let message = format!(
             "the input buffer cannot keep a link of {latency} busy: room comes back after {round_trip} cycles, and a virtual \
-             channel has {most} of {units} flits at most",
+             channel has {most} of {} flits at most",
+            settings.buffers.input.flits
         );
         let problem = values.conflict(Code::ShortOfCredits, &[&INPUT_BUFFER], message).warning();
         findings.push(problem.expected(format!("{units_needed} flits or more for full bandwidth")));
