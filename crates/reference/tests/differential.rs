@@ -21,7 +21,10 @@ fn engine_and_reference_agree_on_random_cases() {
             let is_replay = coverage.cases == 1;
             assert!(is_replay || coverage.cases == CASES, "every case has a fabric");
             assert!(is_replay || coverage.in_batches > CASES / 50, "both models of the HPP Switch");
-            assert!(is_replay || coverage.posting > CASES / 120, "both ways of adverts on wires of their own");
+            assert!(
+                is_replay || coverage.posting > CASES / 120,
+                "both ways of adverts on wires of their own"
+            );
         }
         Err(finding) => panic!("{finding}"),
     }
