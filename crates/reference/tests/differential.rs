@@ -6,7 +6,7 @@ use flitway_reference::campaign::{Coverage, Extent, campaign, check, replay};
 use std::path::Path;
 
 /// The cases of a CI run are always the same: three in six of HPP Switches, one of SP Switches, two of tiled switches.
-const CASES: u64 = 2_000;
+const CASES: u64 = 3_600;
 
 #[test]
 fn engine_and_reference_agree_on_random_cases() {
@@ -20,11 +20,8 @@ fn engine_and_reference_agree_on_random_cases() {
             println!("{coverage:?}");
             let is_replay = coverage.cases == 1;
             assert!(is_replay || coverage.cases == CASES, "every case has a fabric");
-            assert!(is_replay || coverage.in_batches > CASES / 50, "both models of the HPP Switch");
-            assert!(
-                is_replay || coverage.posting > CASES / 120,
-                "both ways of adverts on wires of their own"
-            );
+            assert!(is_replay || coverage.in_batches > CASES / 30, "both models of the HPP Switch");
+            assert!(is_replay || coverage.posting > CASES / 60, "both ways of adverts on wires of their own");
         }
         Err(finding) => panic!("{finding}"),
     }
