@@ -2,7 +2,7 @@
 
 use flitway_engine::Cycle;
 use flitway_wiring::topology::{End, Topology};
-use flitway_wiring::{NodeId, PortId, RailId};
+use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
 
 /// A component as observers see it: switches of rail 0, of rail 1, ..., then nodes.
 pub type ComponentNumber = u32;
@@ -15,6 +15,16 @@ pub fn component_at(topology: &Topology, rails: u32, rail: RailId, end: End) -> 
     match end {
         End::Switch(switch, port) => (rail.0 * switches + switch.0, port),
         End::Node(node) => (rails * switches + node.0, PortId(rail.0)),
+    }
+}
+
+/// The rail and the end that `port` of `component` is: what [`component_at`] was asked.
+#[must_use]
+pub fn end_at(topology: &Topology, rails: u32, component: ComponentNumber, port: PortId) -> (RailId, End) {
+    let switches = topology.switches();
+    match component.checked_sub(rails * switches) {
+        None => (RailId(component / switches), End::Switch(SwitchId(component % switches), port)),
+        Some(node) => (RailId(port.0), End::Node(NodeId(node))),
     }
 }
 

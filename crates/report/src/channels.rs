@@ -372,10 +372,7 @@ fn classes(fabric: &Fabric, loads: &[(End, f64)]) -> Vec<ClassLoad> {
     let topology = fabric.topology();
     let mut found: Vec<ClassLoad> = Vec::new();
     for &(sender, load) in loads {
-        let link = match sender {
-            End::Node(node) => Some(topology.node_link(node)),
-            End::Switch(switch, port) => topology.wire(switch, port).map(|(link, _)| link),
-        };
+        let link = topology.link_of(sender);
         let Some(link) = link.map(|link| &topology.links()[link.index()]) else { continue };
         let class = &topology.classes()[link.class as usize];
         let direction = direction(topology, link.ends, sender);

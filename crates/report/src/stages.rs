@@ -393,10 +393,7 @@ fn limit(loads: &[StageLoad; 3], packet: f64, is_denied: bool) -> Limit {
 /// The class of the link of a channel.
 #[must_use]
 pub fn class<'a>(topology: &'a Topology, channel: &ChannelEnds) -> &'a str {
-    let link = match channel.from {
-        End::Node(node) => Some(topology.node_link(node)),
-        End::Switch(switch, port) => topology.wire(switch, port).map(|(link, _)| link),
-    };
+    let link = topology.link_of(channel.from);
     let link = link.map(|link| &topology.links()[link.index()]);
     link.map_or("", |link| &topology.classes()[link.class as usize])
 }

@@ -6,11 +6,9 @@
 
 use crate::watch::Step;
 use flitway_engine::{Clock, Cycle};
-use flitway_fabric::observer::{Departure, PacketName, Passage};
+use flitway_fabric::observer::{Departure, PacketName, Passage, end_at};
 use flitway_fabric::{Delivery, Fabric};
-use flitway_wiring::NodeId;
-use flitway_wiring::topology::LinkId;
-use flitway_wiring::{PortId, SwitchId};
+use flitway_wiring::PortId;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -133,10 +131,7 @@ impl Trace<'_> {
 
     fn latency(&self, component: u32, port: PortId) -> Option<u32> {
         let topology = self.fabric.topology();
-        let link: LinkId = match component.checked_sub(self.first_node()) {
-            Some(node) => topology.node_link(NodeId(node)),
-            None => topology.wire(SwitchId(component % topology.switches()), port)?.0,
-        };
+        let link = topology.link_of(end_at(topology, self.fabric.rails, component, port).1)?;
         Some(self.fabric.latencies[link.index()])
     }
 

@@ -130,12 +130,11 @@ impl<P, E: Endpoint> Node<P, E> {
                 self.watches[rail].next = now;
             }
             out.sets.clear();
-            let has_words = !(out.arrivals.is_empty() & out.denied.is_empty());
-            if has_words | !(out.drained.is_empty() & out.events.is_empty()) {
+            let has_tickets = !(out.drained.is_empty() & out.denied.is_empty());
+            if has_tickets | !(out.arrivals.is_empty() & out.events.is_empty()) {
                 out.events.drain(..).for_each(|event| cx.observer.reported(self.id, &event));
                 self.arrive(cx, now, out);
-                self.drain(cx, now, out);
-                self.deny(cx, now, out);
+                self.deal_with_tickets(cx, now, out);
             }
             let mut next = self.wake;
             for (port, watch) in self.ports.iter_mut().zip(&mut self.watches) {
@@ -158,9 +157,9 @@ impl<P, E: Endpoint> Node<P, E> {
         rest
     }
 
-    /// Drains packets out of the NIC ports.
+    /// Drains packets out of the NIC ports, and denies those that they have delivered.
     #[cold]
-    fn drain<A: Components<Port = P>, O: Observer>(
+    fn deal_with_tickets<A: Components<Port = P>, O: Observer>(
         &mut self,
         cx: &mut Context<'_, A, O>,
         now: Cycle,
@@ -174,18 +173,6 @@ impl<P, E: Endpoint> Node<P, E> {
             self.ports[rail.index()].drain(cx, now, vc);
             self.watches[rail.index()].next = now;
         }
-    }
-
-    /// Denies packets that the NIC ports have delivered.
-    #[cold]
-    fn deny<A: Components<Port = P>, O: Observer>(
-        &mut self,
-        cx: &mut Context<'_, A, O>,
-        now: Cycle,
-        out: &mut Outgoing,
-    ) where
-        P: PortModel<A>,
-    {
         for Ticket { rail, vc } in out.denied.drain(..) {
             cx.counters.events += 1;
             self.ports[rail.index()].deny(cx, now, vc);

@@ -97,11 +97,16 @@ pub trait Chip: Debug + Send + Sync {
         None
     }
 
+    /// Cycles that a link takes to send a packet.
+    fn packet_cycles(&self, payload_bytes: u32) -> u64 {
+        let (flits, cycles) = self.link_rate().ratio();
+        (u64::from(self.format().packet_flits(payload_bytes)) * u64::from(cycles)).div_ceil(flits.into())
+    }
+
     /// Cycles between the packets that come to a node one after the other, as fast as its link takes them.
     fn packet_interval(&self, fabric: &Fabric, to: NodeId, payload_bytes: u32) -> u64 {
         let _ = (fabric, to);
-        let (flits, cycles) = self.link_rate().ratio();
-        (u64::from(self.format().packet_flits(payload_bytes)) * u64::from(cycles)).div_ceil(flits.into())
+        self.packet_cycles(payload_bytes)
     }
 
     /// Cycles from the arrival of `last` at a barrier of `group` to the release of `member`, when all others have arrived

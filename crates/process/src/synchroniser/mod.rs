@@ -50,8 +50,8 @@ enum Step {
     Made(Destination, BarrierTag),
     /// It has made one for the range of the group with that number.
     Broadcast(u32, BarrierTag),
-    /// It has heard whether a test is true.
-    Answered(BarrierTag, bool),
+    /// It has heard whether the test of the group's range with that number is true.
+    Answered(u32, u32, bool),
     /// It has heard that all members of the group have arrived, which its NIC has counted.
     Counted(u32),
     /// It has taken in a message.
@@ -268,11 +268,7 @@ impl Synchroniser {
                 let packet = self.packet(Destination::Group(group_id(tag.group), 0), tag, now);
                 out.push_to_set(packet, Arc::clone(&self.plan.ranges(tag.group)[range as usize]));
             }
-            Step::Answered(tag, is_true) => {
-                if let Word::Tested(range) = tag.word {
-                    self.judge(self.place(tag.group), range, is_true, now);
-                }
-            }
+            Step::Answered(group, range, is_true) => self.judge(self.place(group), range, is_true, now),
             Step::Counted(group) => self.release_ranges(self.place(group), now),
             Step::Taken(tag) => self.learn(tag, now, out),
             Step::Learnt(group) => {
@@ -421,8 +417,8 @@ impl Endpoint for Synchroniser {
                 }
             }
             Up::Answered(_, flow, is_true) => {
-                if let Some(tag @ BarrierTag { word: Word::Tested(_), .. }) = BarrierTag::of(flow) {
-                    self.processor.work(now, overhead, Step::Answered(tag, is_true));
+                if let Some(BarrierTag { group, word: Word::Tested(range), .. }) = BarrierTag::of(flow) {
+                    self.processor.work(now, overhead, Step::Answered(group, range, is_true));
                 }
             }
             Up::Released(group) => self.processor.work(now, overhead, Step::Learnt(group.0)),

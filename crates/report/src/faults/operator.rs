@@ -3,12 +3,12 @@
 use super::ManagerSettings;
 use crate::recorder::Recorder;
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, TrainingReason};
+use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, TrainingReason, end_at};
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Fabric, Simulation};
 use flitway_wiring::routing::{Down, Routing};
 use flitway_wiring::topology::{End, LinkId};
-use flitway_wiring::{NodeId, PortId, SwitchId};
+use flitway_wiring::{PortId, SwitchId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Management of a run.
@@ -141,17 +141,12 @@ impl Operator {
     /// What is down, in any rail: rails have the same tables. A switch all of whose neighbours say so is dead.
     fn down(&self) -> Down {
         let topology = self.routing.topology();
-        let switches = topology.switches();
         let mut links = BTreeSet::new();
         for (&(component, port), state) in &self.states {
             let is_down = matches!(state, LinkState::Down | LinkState::Trains(TrainingReason::Silent));
             if is_down {
-                let link = if component < switches * self.rails {
-                    topology.wire(SwitchId(component % switches), port).map(|(link, _)| link)
-                } else {
-                    Some(topology.node_link(NodeId(component - switches * self.rails)))
-                };
-                links.extend(link.map(|link| link.0));
+                let (_, end) = end_at(topology, self.rails, component, port);
+                links.extend(topology.link_of(end).map(|link| link.0));
             }
         }
         let is_dead = |&switch: &SwitchId| {
@@ -172,12 +167,11 @@ impl Operator {
 
     /// The port of `change`, in words.
     fn place_of(&self, change: &LinkChange) -> String {
-        let switches = self.routing.topology().switches();
-        let (component, port) = (change.component, change.port.0);
-        let in_rail = |rail: u32| if self.rails > 1 { format!("rail {rail}, ") } else { String::new() };
-        match component.checked_sub(self.rails * switches) {
-            None => format!("{}switch {} port {port}", in_rail(component / switches), component % switches),
-            Some(node) => format!("{}node {node}", in_rail(port)),
+        let (rail, end) = end_at(self.routing.topology(), self.rails, change.component, change.port);
+        let in_rail = if self.rails > 1 { format!("rail {rail}, ") } else { String::new() };
+        match end {
+            End::Switch(switch, port) => format!("{in_rail}switch {} port {}", switch.0, port.0),
+            End::Node(node) => format!("{in_rail}node {}", node.0),
         }
     }
 }

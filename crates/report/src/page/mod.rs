@@ -211,10 +211,7 @@ impl Groups {
         let topology = fabric.topology();
         let mut groups = Groups { names: Vec::new(), of: Vec::new() };
         for channel in stages::channels(fabric).flatten() {
-            let link = match channel.from {
-                End::Node(node) => Some(topology.node_link(node)),
-                End::Switch(switch, port) => topology.wire(switch, port).map(|(link, _)| link),
-            };
+            let link = topology.link_of(channel.from);
             let Some(link) = link.map(|link| &topology.links()[link.index()]) else { continue };
             let way = direction(topology, link.ends, channel.from);
             let class = &topology.classes()[link.class as usize];

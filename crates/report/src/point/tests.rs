@@ -61,6 +61,7 @@ fn measurement() -> Measurement {
     (stations.combine_from_first, stations.combine_from_last) = (tally(61), tally(52));
     (stations.distribute_to_last, stations.distribute_to_mean) = (tally(43), tally(34));
     (stations.stage, stations.root) = (tally(25), tally(16));
+    (barriers.tests, barriers.false_tests) = (27, 26);
     for (tally, latencies) in [(&mut barriers.disturbed, [500, 700]), (&mut barriers.undisturbed, [100, 140])]
     {
         latencies.into_iter().for_each(|latency| tally.record(latency));
@@ -227,6 +228,8 @@ fn every_number_of_barriers_is_its_own() {
         ("barrier.packets.lost_by_full_queue", 23.0),
         ("barrier.packets.retransmissions", 24.0),
         ("barrier.packets.duns", 25.0),
+        ("barrier.tests.answered", 27.0),
+        ("barrier.tests.false", 26.0),
     ];
     let mut expected = expected_of_traffic();
     expected.extend(single.map(|(path, value)| (path.to_owned(), value)));

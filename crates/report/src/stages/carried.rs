@@ -5,8 +5,8 @@ use flitway_engine::Cycle;
 use flitway_fabric::Fabric;
 use flitway_fabric::faults::{FaultKind, PortFault};
 use flitway_fabric::link::lanes::{Agreement, LaneState, LaneStates, Lanes};
-use flitway_wiring::topology::{End, LinkId, Topology};
-use flitway_wiring::{NodeId, PortId, SwitchId};
+use flitway_fabric::observer::end_at;
+use flitway_wiring::topology::{End, LinkId};
 use std::collections::BTreeMap;
 
 /// What channels of a fabric could carry in some cycles.
@@ -52,7 +52,7 @@ impl<'a> Carried<'a> {
     }
 
     fn of_lanes(&self, channel: &ChannelEnds) -> Option<&OfLanes> {
-        self.lanes.get(&(channel.rail, link_of(self.fabric.topology(), channel.from)?))
+        self.lanes.get(&(channel.rail, self.fabric.topology().link_of(channel.from)?))
     }
 
     /// What is slow about the link of `channel`, if something is: `link "node 3" at 4 of 8 lanes`, or, of a whole class,
@@ -83,13 +83,6 @@ impl<'a> Carried<'a> {
     }
 }
 
-fn link_of(topology: &Topology, sender: End) -> Option<LinkId> {
-    match sender {
-        End::Node(node) => Some(topology.node_link(node)),
-        End::Switch(switch, port) => topology.wire(switch, port).map(|(link, _)| link),
-    }
-}
-
 /// From when on the lanes to an end of a link work how.
 struct Change {
     at: Cycle,
@@ -104,19 +97,12 @@ struct Changes(BTreeMap<(u32, LinkId), Vec<Change>>);
 /// Those of `fabric`.
 fn changes(fabric: &Fabric) -> Changes {
     let (topology, mut all) = (fabric.topology(), BTreeMap::<_, Vec<_>>::new());
-    let switches = fabric.rails * topology.switches();
     for fault in fabric.faults.list() {
         let FaultKind::Port(port, PortFault::Lanes(states)) = fault.kind else { continue };
-        let (rail, end) = match fault.component.checked_sub(switches) {
-            Some(node) => (port.0, End::Node(NodeId(node))),
-            None => {
-                let number = fault.component % topology.switches();
-                (fault.component / topology.switches(), End::Switch(SwitchId(number), PortId(port.0)))
-            }
-        };
-        if let Some(link) = link_of(topology, end) {
+        let (rail, end) = end_at(topology, fabric.rails, fault.component, port);
+        if let Some(link) = topology.link_of(end) {
             let end = usize::from(topology.links()[link.index()].ends[0] != end);
-            all.entry((rail, link)).or_default().push(Change { at: fault.at, end, states });
+            all.entry((rail.0, link)).or_default().push(Change { at: fault.at, end, states });
         }
     }
     Changes(all)

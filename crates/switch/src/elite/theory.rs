@@ -108,9 +108,7 @@ impl Chip for EliteSettings {
 
     /// Where paths are held, packets wait for virtual channels, of which each is held until an answer has come back.
     fn packet_interval(&self, fabric: &Fabric, to: NodeId, payload_bytes: u32) -> u64 {
-        let (flits, cycles) = self.rate().ratio();
-        let sent = u64::from(self.format.packet_flits(payload_bytes)) * u64::from(cycles);
-        let sent = sent.div_ceil(flits.into());
+        let sent = self.packet_cycles(payload_bytes);
         let Some(answer) = self.answer else { return sent };
         let link = fabric.latencies[fabric.topology().node_link(to).index()];
         let held = sent + u64::from(self.pipeline.transmit + answer.node + 2 * link);

@@ -324,6 +324,15 @@ impl Topology {
         self.wires[switch.index()].get(port.index()).copied().flatten()
     }
 
+    /// The link that `sender` sends on; `None` at a port where nothing is wired.
+    #[must_use]
+    pub fn link_of(&self, sender: End) -> Option<LinkId> {
+        match sender {
+            End::Node(node) => Some(self.node_link(node)),
+            End::Switch(switch, port) => self.wire(switch, port).map(|(link, _)| link),
+        }
+    }
+
     /// The link into a port of a switch and the end that sends on it; `None` where nothing is wired.
     #[must_use]
     pub fn feeder(&self, switch: SwitchId, port: PortId) -> Option<(LinkId, End)> {
