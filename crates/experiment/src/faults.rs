@@ -1,18 +1,17 @@
 //! What breaks in a run, as it is written: rules, in the command line or in a file, a rule a line.
 
-use crate::place::Place;
 use flitway_engine::{Clock, Cycle, Picos};
 use flitway_fabric::chip::LinkTraining;
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::headroom::Longest;
-use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
+use flitway_fabric::link::lanes::Lanes;
 use flitway_fabric::observer::component_at;
 use flitway_fabric::{ErrorRule, Fabric, Faults, LinkErrors, SentKind};
-use flitway_machine::{Machine, Value, input, probability_of_error, units};
+use flitway_machine::{Machine, Place, Value, input, lane_states, probability_of_error, units};
 use flitway_report::faults::{FaultPlan, ManagerSettings};
 use flitway_report::session::Session;
 use flitway_wiring::topology::{End, LinkId};
-use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
+use flitway_wiring::{PortId, RailId, SwitchId};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 use std::path::Path;
 
@@ -87,7 +86,7 @@ const LANES: Entry = Entry {
         LINK,
         Parameter {
             name: "good",
-            expected: "how many lanes are left",
+            expected: "how many lanes are left; this, or their `rate`, or both",
             default: Some(""),
             doc: "Lanes that still work; all unless given.",
         },
@@ -217,36 +216,44 @@ fn times(choice: &Choice, place: usize) -> Result<(u64, Option<u64>), ChoiceErro
     Ok((at, until))
 }
 
+/// The error of a value where something else is expected than its parameter says.
+fn expecting(error: ChoiceError, expected: &'static str) -> ChoiceError {
+    match error {
+        ChoiceError::BadValue { name, parameter, read, meant, .. } => {
+            ChoiceError::BadValue { name, parameter, read, expected, meant }
+        }
+        other => other,
+    }
+}
+
 fn down(choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    const ALONE: &str = "nothing beside `switch`: a switch that dies is dead for ever";
+    const ONE: &str = "a link by one of its ends, `down(link=\"node 12\")`, or a switch, `down(switch=48)`";
     let switch = choice.value(1, given(number))?;
     let ((at, until), rail) = (times(choice, 2)?, choice.value(4, number)?);
+    let is_empty =
+        |place, is_expected| choice.value(place, |text| (text.is_empty() == is_expected).then_some(()));
     match switch {
         Some(switch) => {
-            for (place, parameter) in [(0, "link"), (3, "until")] {
-                let only = |error| match error {
-                    ChoiceError::BadValue { name, read, meant, .. } => ChoiceError::BadValue {
-                        name,
-                        parameter,
-                        read,
-                        expected: "nothing beside `switch`: a switch that dies is dead for ever",
-                        meant,
-                    },
-                    other => other,
-                };
-                choice.value(place, |text| text.is_empty().then_some(())).map_err(only)?;
-            }
+            is_empty(0, true).and_then(|()| is_empty(3, true)).map_err(|error| expecting(error, ALONE))?;
             Ok(FaultRule::Dead { switch, rail, at })
         }
-        None => Ok(FaultRule::Cut { link: choice.value(0, Place::parse)?, rail, at, until }),
+        None => {
+            is_empty(0, false).map_err(|error| expecting(error, ONE))?;
+            Ok(FaultRule::Cut { link: choice.value(0, Place::parse)?, rail, at, until })
+        }
     }
 }
 
 fn lanes(choice: &Choice) -> Result<FaultRule, ChoiceError> {
     let (at, until) = times(choice, 3)?;
+    let gigabits = choice.value(2, given(number))?;
+    // One of both has to be said.
+    let good = choice.value(1, |text| given(number)(text).filter(|good| good.or(gigabits).is_some()))?;
     Ok(FaultRule::Lanes {
         link: choice.value(0, Place::parse)?,
-        good: choice.value(1, given(number))?,
-        gigabits: choice.value(2, given(number))?,
+        good,
+        gigabits,
         at,
         until,
         rail: choice.value(5, number)?,
@@ -335,9 +342,9 @@ pub fn fit(rules: &[FaultRule], session: &Session) -> Result<FaultPlan, String> 
                 .to_owned(),
         );
     };
-    check_test(fabric, training)?;
-    if !fabric.rates.are_full() {
-        return Err("channels of less than the full rate are not modelled with faults".to_owned());
+    check_test(fabric, &training)?;
+    if !fabric.lanes_explain_rates() {
+        return Err("links of less than the full rate (`link.rate`) are not modelled with faults".to_owned());
     }
     let clock = session.machine().clock;
     let every = |picos: u64| clock.cycles_ceil(Picos(picos)).0;
@@ -348,12 +355,12 @@ pub fn fit(rules: &[FaultRule], session: &Session) -> Result<FaultPlan, String> 
         errors: LinkErrors::default(),
         manager: Some(ManagerSettings { every: every(10_000_000), latency: every(50_000_000) }),
         flit_bits: session.machine().packet.flit_bytes * 8,
-        training,
+        lanes: training.lanes,
         lane_rates: lane_rates(session.machine()),
     };
     rules.iter().try_for_each(|rule| fitter.add(rule))?;
     let Fitter { list, errors, manager, .. } = fitter;
-    Ok(FaultPlan { faults: Faults::new(list), errors, manager })
+    Ok(FaultPlan { faults: Faults::new(list).after(fabric.faults.first().clone()), errors, manager })
 }
 
 struct Fitter<'a> {
@@ -363,7 +370,7 @@ struct Fitter<'a> {
     errors: LinkErrors,
     manager: Option<ManagerSettings>,
     flit_bits: u32,
-    training: LinkTraining<'a>,
+    lanes: Lanes,
     /// In Gbit/s, from the highest to the lowest.
     lane_rates: Vec<u32>,
 }
@@ -385,7 +392,7 @@ impl Fitter<'_> {
     fn add(&mut self, rule: &FaultRule) -> Result<(), String> {
         match *rule {
             FaultRule::Cut { link, rail, at, until } => {
-                let ends = self.ends(link)?;
+                let ends = link.ends(self.fabric.topology())?;
                 for end in ends {
                     self.port(end, rail, at, PortFault::Cut)?;
                     if let Some(until) = until {
@@ -395,12 +402,12 @@ impl Fitter<'_> {
             }
             FaultRule::Dead { switch, rail, at } => self.kill(switch, rail, at)?,
             FaultRule::Lanes { link, rail, good, gigabits, at, until } => {
-                let [end, _] = self.ends(link)?;
-                let states = self.states(good, gigabits)?;
+                let [end, _] = link.ends(self.fabric.topology())?;
+                let states = lane_states(&self.lanes, &self.lane_rates, good, gigabits)?;
                 self.port(end, rail, at, PortFault::Lanes(states))?;
                 if let Some(until) = until {
-                    let mended = self.states(None, None)?;
-                    self.port(end, rail, until, PortFault::Lanes(mended))?;
+                    let first = self.fabric.faults.first().at(&self.lanes, end);
+                    self.port(end, rail, until, PortFault::Lanes(first))?;
                 }
             }
             FaultRule::BitErrors(of_petabit) => {
@@ -410,7 +417,7 @@ impl Fitter<'_> {
                 self.errors.undetected = probability_of_error(of_a_quadrillion, 1);
             }
             FaultRule::Corrupted { kind, link, rail, nth } => {
-                let [end, _] = self.ends(link)?;
+                let [end, _] = link.ends(self.fabric.topology())?;
                 let (component, port) = self.component(end, rail)?;
                 self.errors.rules.push(ErrorRule { component, port, kind, nth });
             }
@@ -422,26 +429,6 @@ impl Fitter<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The two ends of the link of `place`, that one first.
-    fn ends(&self, place: Place) -> Result<[End; 2], String> {
-        let topology = self.fabric.topology();
-        let (switches, nodes) = (topology.switches(), topology.nodes());
-        match place {
-            Place::Node(node) if node < nodes => {
-                let (switch, port) = topology.home(NodeId(node));
-                Ok([End::Node(NodeId(node)), End::Switch(switch, port)])
-            }
-            Place::Node(node) => Err(format!("there is no node {node}: the machine has {nodes}, from 0")),
-            Place::Switch(switch, _) if switch >= switches => {
-                Err(format!("there is no switch {switch}: a rail has {switches}, from 0"))
-            }
-            Place::Switch(switch, port) => match topology.wire(SwitchId(switch), PortId(port)) {
-                Some((_, end)) => Ok([End::Switch(SwitchId(switch), PortId(port)), end]),
-                None => Err(format!("nothing is wired to port {port} of switch {switch}")),
-            },
-        }
     }
 
     /// Who has that end among the components of all rails, and as which port.
@@ -477,32 +464,14 @@ impl Fitter<'_> {
         }
         Ok(())
     }
-
-    /// The states of lanes of which so many are good, at so many Gbit/s at most.
-    fn states(&self, good: Option<u32>, gigabits: Option<u32>) -> Result<LaneStates, String> {
-        let count = self.training.lanes.lanes;
-        let good = good.unwrap_or(count);
-        if good > count {
-            return Err(format!("a link has {count} lanes, and not {good}"));
-        }
-        let best = match gigabits {
-            None => 0,
-            Some(rate) => self.lane_rates.iter().position(|&it| it == rate).ok_or_else(|| {
-                let known: Vec<String> = self.lane_rates.iter().map(ToString::to_string).collect();
-                format!("a lane of this machine runs at {} Gbit/s, and not at {rate}", known.join(", "))
-            })?,
-        };
-        let state = |lane: u32| if lane < good { LaneState::at(best as u8) } else { LaneState::DEAD };
-        Ok(LaneStates::new(&(0..count).map(state).collect::<Vec<_>>()))
-    }
 }
 
 /// Refuses tests of lanes that end before all that was on the way has come: longer than a round trip and than the longest
 /// packet on the slowest link.
-fn check_test(fabric: &Fabric, training: LinkTraining<'_>) -> Result<(), String> {
-    let LaneSettings { lanes, discarded_max, ref rates } = *training.lanes;
+fn check_test(fabric: &Fabric, training: &LinkTraining) -> Result<(), String> {
+    let (lanes, discarded_max) = (training.lanes.count(), training.lanes.discarded_max());
     let round_trip = fabric.chip.headroom(Longest::of(fabric.topology(), &fabric.latencies)).round_trip;
-    let (flits, cycles) = rates.last().map_or((1, 1), |rate| rate.ratio());
+    let (flits, cycles) = training.lanes.rates().last().map_or((1, 1), |rate| rate.ratio());
     let format = fabric.chip.format();
     let longest = u64::from(format.packet_flits(format.mtu_bytes)) * u64::from(cycles * lanes);
     let longest = longest.div_ceil(u64::from(flits * (lanes - discarded_max)));

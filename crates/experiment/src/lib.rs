@@ -50,7 +50,6 @@ mod finding;
 pub mod frame;
 mod load;
 mod options;
-mod place;
 mod plot;
 mod point;
 pub mod result;

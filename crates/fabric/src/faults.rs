@@ -3,15 +3,28 @@
 //! A fault has its date at the end of a channel that receives: what is *received* from that cycle on (its last flit has been
 //! through the receiving side) does not come. So nothing has to be said about where on a cable something was.
 
-use crate::link::lanes::LaneStates;
+use crate::Rates;
+use crate::link::lanes::{Agreement, LaneStates, Lanes};
 use crate::name::ComponentNumber;
 use flitway_engine::Cycle;
 use flitway_wiring::PortId;
+use flitway_wiring::topology::{End, LinkId, Topology};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What breaks in a fabric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     list: Vec<Fault>,
+    first: FirstLanes,
+}
+
+/// How lanes work from the start, in all rails alike: those of the channel that comes to an end of a link. Where nothing is
+/// said all of them do at the highest rate. Links begin active, at the rate on which their ends agree: it stands in the
+/// [`Rates`] of the fabric.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FirstLanes {
+    /// By the end that the channel comes to.
+    pub states: BTreeMap<End, LaneStates>,
 }
 
 /// Something breaks, or is mended.
@@ -50,10 +63,22 @@ impl Faults {
     #[must_use]
     pub fn new(mut list: Vec<Fault>) -> Self {
         list.sort_by_key(|fault| fault.at);
-        Faults { list }
+        Faults { list, first: FirstLanes::default() }
     }
 
-    /// Whether nothing breaks.
+    /// The same, where lanes work so from the start.
+    #[must_use]
+    pub fn after(self, first: FirstLanes) -> Self {
+        Faults { first, ..self }
+    }
+
+    /// How lanes work from the start.
+    #[must_use]
+    pub const fn first(&self) -> &FirstLanes {
+        &self.first
+    }
+
+    /// Whether nothing breaks. Lanes that are bad from the start do not break.
     #[must_use]
     pub fn are_none(&self) -> bool {
         self.list.is_empty()
@@ -81,6 +106,47 @@ impl Faults {
     pub fn death(&self, component: ComponentNumber) -> Cycle {
         let dies = |fault: &&Fault| fault.component == component && fault.kind == FaultKind::Dead;
         self.list.iter().find(dies).map_or(Cycle::NEVER, |fault| fault.at)
+    }
+}
+
+impl FirstLanes {
+    /// What the ends of the links agree on of which something is said; nothing if a link is down.
+    pub fn agreements<'a>(
+        &'a self,
+        topology: &'a Topology,
+        lanes: &'a Lanes,
+    ) -> impl Iterator<Item = (LinkId, Option<Agreement>)> + 'a {
+        let said = self.states.keys().filter_map(|&end| topology.link_of(end));
+        let links: BTreeSet<LinkId> = said.collect();
+        links.into_iter().map(move |link| {
+            let [first, second] = topology.links()[link.index()].ends.map(|end| self.at(lanes, end));
+            (link, lanes.agree(&first, &second))
+        })
+    }
+
+    /// Sets the rates of these links to what their ends agree on. Says whether all of them have one.
+    pub fn set(&self, topology: &Topology, lanes: &Lanes, rates: &mut Rates) -> bool {
+        self.agreements(topology, lanes).all(|(link, agreed)| {
+            let ends = topology.links()[link.index()].ends;
+            agreed.is_some_and(|agreed| {
+                ends.into_iter().for_each(|end| rates.set(end, agreed.rate));
+                true
+            })
+        })
+    }
+
+    /// The lanes of the channel that comes to `end`, and of the one that comes to the other end of its link.
+    #[must_use]
+    pub fn of(&self, topology: &Topology, lanes: &Lanes, end: End) -> [LaneStates; 2] {
+        let ends = topology.link_of(end).map_or([end; 2], |link| topology.links()[link.index()].ends);
+        let other = if ends[0] == end { ends[1] } else { ends[0] };
+        [end, other].map(|end| self.at(lanes, end))
+    }
+
+    /// The lanes of the channel that comes to `end`.
+    #[must_use]
+    pub fn at(&self, lanes: &Lanes, end: End) -> LaneStates {
+        self.states.get(&end).copied().unwrap_or_else(|| lanes.good())
     }
 }
 

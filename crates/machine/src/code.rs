@@ -285,6 +285,11 @@ codes! {
         rate, clock x flit. SP Switches, tiled switches and Elite4s have links of any rate up to that: `link.rate` says it by \
         class, and a graph file link by link.";
         "link.rate.node = \"800 Mbit/s\"" => "link.rate.node = \"1.6 Gbit/s\""
+    /// Lanes of a link are not as they can be
+    LaneStates "FW-M068": "`switch.link.lane_states` says of links how many lanes are good, each by one of its ends, `node 3` or \
+        `switch 5 port 7`, once. A link that could do with no rate of its lanes is down, and not said so: \
+        `switch.link.discarded_lanes` of them can be bad at the highest rate that the others have.";
+        "switch.link.lane_states = \"node 3: 9\"" => "switch.link.lane_states = \"node 3: 5\""
     /// There is no such experiment
     UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
         in `.toml` or contains a `/` is a path; everything else is a name.";

@@ -1,6 +1,7 @@
 //! The checked machine: complete, typed, cross-checked. Nothing has a default after this.
 
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::faults::FirstLanes;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, Rates};
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -59,6 +60,8 @@ pub struct Machine {
     pub files: Vec<PathBuf>,
     /// The routing, where checking the machine took making it.
     made: Option<Routing>,
+    /// Lanes that are bad from the start.
+    first_lanes: FirstLanes,
     /// How large a rail is, known before it is built.
     pub(crate) size: Size,
 }
@@ -134,8 +137,10 @@ impl Machine {
             link: link.as_ref(),
         };
         let switch = switch::build(&values, &surroundings, &mut findings);
+        let mut first_lanes = FirstLanes::default();
         if let (Some(link), Some(topology), Some(switch)) = (&link, &topology, &switch) {
             link::rates::check(&values, link, topology, switch.chip(), &mut findings);
+            first_lanes = switch::tiled::first_lanes(&values, link, topology, switch.chip(), &mut findings);
         }
         let nic = nic::build(&values, &mut findings);
         let findings = findings.in_order(&sources);
@@ -163,6 +168,7 @@ impl Machine {
             routing: routing.kind,
             tables: routing.tables,
             made: routing.made,
+            first_lanes,
             packet,
             switch,
             link,
@@ -226,7 +232,7 @@ impl Machine {
         let tables = if has_tables { 2 * nodes * switches } else { 0 };
         let pair = Topology::build(&TopologySettings::Single { nodes: 2 }).expect("two nodes are few");
         let pair = Routing::new(RoutingKind::UpDown, Arc::new(pair)).expect("up*/down* goes with it");
-        let alike = self.fabric_of(pair);
+        let alike = self.fabric_of(pair, &FirstLanes::default());
         let [switch_port, nic_port] = alike.bytes_per_port();
         MemoryNeeded {
             fabric: BUILT[0] * ports + BUILT[1] * nodes + tables,
@@ -244,7 +250,7 @@ impl Machine {
             let topology = Topology::build(&self.topology).expect("a checked topology can be built");
             Routing::new(self.routing, Arc::new(topology)).expect("a checked routing goes with its topology")
         };
-        self.fabric_of(self.made.clone().unwrap_or_else(made))
+        self.fabric_of(self.made.clone().unwrap_or_else(made), &self.first_lanes)
     }
 
     /// What links do to flits; a session says by which seed.
@@ -275,7 +281,7 @@ impl Machine {
         rates
     }
 
-    fn fabric_of(&self, routing: Routing) -> AnyFabric {
+    fn fabric_of(&self, routing: Routing, first_lanes: &FirstLanes) -> AnyFabric {
         let topology = routing.topology();
         let classes = topology.classes();
         let latencies = topology
@@ -283,14 +289,18 @@ impl Machine {
             .iter()
             .map(|link| self.link_cycles(&classes[link.class as usize], link.length_mm))
             .collect();
-        let rates = self.rates(topology);
+        let mut rates = self.rates(topology);
+        if let Some(training) = self.switch.chip().training() {
+            let is_up = first_lanes.set(topology, &training.lanes, &mut rates);
+            assert!(is_up, "no link of a checked machine is down");
+        }
         let bare = Fabric {
             routing,
             rails: self.rails,
             latencies,
             rates,
             errors: self.link_errors(),
-            faults: Faults::default(),
+            faults: Faults::default().after(first_lanes.clone()),
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,

@@ -123,6 +123,31 @@ fn a_full_link_with_bad_lanes_is_what_limits() {
     assert_eq!(run(vec![at_node(0, &half), at_node(100, &all)], 80), (None, None));
 }
 
+/// A link whose lanes are bad from the start carries what one carries whose lanes go bad in the first cycle; and what it does
+/// is the same whether something else breaks in the run or not.
+#[test]
+fn lanes_that_are_bad_from_the_start_limit_and_the_bounds_know_of_them() {
+    let bad = session("nrc", &["switch.link.lane_states=node 3: 4; switch 0 port 7: 8 at 5 Gbit/s"]);
+    let four = Some("link \"node 3\" at 4 of 8 lanes".to_owned());
+    let of_five = Some("link \"node 7\" at 8 of 8 lanes, each at 5/14 of its rate".to_owned());
+    let three = session("nrc", &["switch.link.lane_states=node 3: 4"]);
+    assert_eq!(limits(&three, "tornado", 80), (Some(Limit::Ejection), four));
+    let seven = session("nrc", &["switch.link.lane_states=switch 0 port 7: 8 at 5 Gbit/s"]);
+    assert_eq!(limits(&seven, "tornado", 80), (Some(Limit::Ejection), of_five));
+    let bound =
+        |session: &Session| Theory::new(session.fabric(), &traffic(session, 50)).unwrap().channel_bound;
+    assert!((bound(&bad) - 5.0 / 14.0).abs() < 1e-9 && (bound(&three) - 0.5).abs() < 1e-9);
+    let whole = bad.clone().with_faults(FaultPlan {
+        faults: Faults::new(vec![Fault { at: Cycle(10_000_000), component: 0, kind: FaultKind::Dead }])
+            .after(bad.fabric().faults.first().clone()),
+        errors: LinkErrors::default(),
+        manager: None,
+    });
+    let [plain, trained] = [&bad, &whole].map(|session| point(session, 30));
+    assert_eq!(plain.packet_latency, trained.packet_latency);
+    assert_eq!((plain.accepted_load, plain.packets), (trained.accepted_load, trained.packets));
+}
+
 #[test]
 fn check_counts_cables_by_rate_and_finds_the_fullest_channel() {
     let session = session("sp-switch-16", &["link.rate.level-1=300 Mbit/s"]);

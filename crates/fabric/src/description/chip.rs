@@ -4,7 +4,7 @@
 //! loop asks it here, and matches on no kind of switch.
 
 use crate::headroom::{Headroom, Longest};
-use crate::link::lanes::LaneSettings;
+use crate::link::lanes::Lanes;
 use crate::{BarrierId, Fabric, PacketFormat, Rate};
 use flitway_wiring::routing::Selection;
 use flitway_wiring::{GroupId, NodeId, NodeSet};
@@ -41,7 +41,7 @@ pub trait Chip: Debug + Send + Sync {
     fn waits(&self) -> Waits;
 
     /// How its links are trained; `None` where they are not.
-    fn training(&self) -> Option<LinkTraining<'_>> {
+    fn training(&self) -> Option<LinkTraining> {
         None
     }
 
@@ -201,10 +201,10 @@ impl Repeats {
 }
 
 /// How links are trained.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkTraining<'a> {
+#[derive(Clone, Debug)]
+pub struct LinkTraining {
     /// Their lanes.
-    pub lanes: &'a LaneSettings,
+    pub lanes: Lanes,
     /// Cycles that a test of the lanes takes.
     pub test: u32,
 }

@@ -2,6 +2,7 @@
 
 pub mod chip;
 
+use crate::link::lanes::Lanes;
 use crate::{BarrierId, Barriers, Faults, LinkErrors, NicPorts, Rate, Rates};
 use chip::Chip;
 use flitway_wiring::routing::Routing;
@@ -98,6 +99,14 @@ impl<C: ?Sized> Fabric<C> {
 }
 
 impl Fabric {
+    /// Whether those channels alone are slow whose links have bad lanes from the start, and as slow as they make them.
+    #[must_use]
+    pub fn lanes_explain_rates(&self) -> bool {
+        let mut rates = Rates::full();
+        let mut set = |lanes: &Lanes| self.faults.first().set(self.topology(), lanes, &mut rates);
+        self.chip.training().is_none_or(|training| set(&training.lanes)) && rates == self.rates
+    }
+
     /// Memory that a simulation of it needs without packets and endpoints, about, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {

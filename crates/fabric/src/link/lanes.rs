@@ -170,6 +170,18 @@ impl Lanes {
         self.settings.lanes
     }
 
+    /// How many the ends can do without.
+    #[must_use]
+    pub const fn discarded_max(&self) -> u32 {
+        self.settings.discarded_max
+    }
+
+    /// All of them at the highest rate.
+    #[must_use]
+    pub fn good(&self) -> LaneStates {
+        LaneStates::new(&vec![LaneState::default(); self.settings.lanes as usize])
+    }
+
     /// What a lane can run at, from the highest to the lowest.
     #[must_use]
     pub fn rates(&self) -> &[Rate] {

@@ -4,7 +4,8 @@ use super::tables::routing;
 use crate::script::{ASKS, Arrivals, Script, Scripted, TESTS};
 use flitway_engine::Cycle;
 use flitway_fabric::barrier::{BarrierSettings, Faults};
-use flitway_fabric::faults::Fault;
+use flitway_fabric::faults::{Fault, FirstLanes};
+use flitway_fabric::link::lanes::LaneStates;
 use flitway_fabric::{
     ANY_PAYLOAD, Barriers, Change, ChangeKind, Endpoint, Fabric, LinkErrors, NicPorts, Outgoing, Packet,
     Rate, Rates, Up,
@@ -52,6 +53,8 @@ pub struct Case {
     pub errors: LinkErrors,
     /// What breaks.
     pub broken: Vec<Fault>,
+    /// Lanes that do not all work at the highest rate from the start.
+    pub first_lanes: Vec<FirstLane>,
     /// What a manager writes, by date.
     pub tables: Vec<Written>,
     /// When each node arrives at which barriers.
@@ -79,6 +82,15 @@ pub struct Slow {
     pub flits: u32,
     /// Cycles.
     pub cycles: u32,
+}
+
+/// How the lanes of a channel work from the start, in all rails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstLane {
+    /// The end that it comes to.
+    pub end: End,
+    /// Its lanes.
+    pub states: LaneStates,
 }
 
 /// Tables around what is down.
@@ -132,6 +144,7 @@ impl Case {
             faults: Faults::default(),
             errors: LinkErrors::default(),
             broken: Vec::new(),
+            first_lanes: Vec::new(),
             tables: Vec::new(),
             arrivals: vec![Vec::new(); nodes],
             promises: false,
@@ -155,20 +168,27 @@ impl Case {
             && (self.errors.are_none() || chip.offers().errors)
             && (self.sets.is_empty() || chip.offers().sets.is_some())
             && (self.tables.is_empty() || chip.offers().faults)
-            && (self.broken.is_empty() || chip.offers().faults && self.rates.is_empty());
+            && (self.broken.is_empty() || chip.offers().faults && self.rates.is_empty())
+            && (self.first_lanes.is_empty() || chip.training().is_some());
         let routing = routing(self.routing, topology).ok().filter(|_| fits)?;
         let groups = match &self.groups[..] {
             [] => Groups::none(),
             groups => Groups::new(&routing, self.ascent, groups).ok()?,
         };
         let barriers = Barriers::new(&routing, &self.barriers).ok()?.with_faults(self.faults.clone());
+        let mut rates = self.rates()?;
+        let states = self.first_lanes.iter().map(|it| (it.end, it.states)).collect();
+        let first = FirstLanes { states };
+        if let Some(training) = chip.training() {
+            first.set(routing.topology(), &training.lanes, &mut rates).then_some(())?;
+        }
         let bare = Fabric {
             routing,
             rails: self.rails,
             latencies: self.latencies.clone(),
-            rates: self.rates()?,
+            rates,
             errors: self.errors.clone(),
-            faults: flitway_fabric::Faults::new(self.broken.clone()),
+            faults: flitway_fabric::Faults::new(self.broken.clone()).after(first),
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },

@@ -162,6 +162,8 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| _ = case.faults.losses.pop(),
     |case| case.errors = LinkErrors::default(),
     |case| case.broken.clear(),
+    |case| case.first_lanes.clear(),
+    |case| _ = case.first_lanes.pop(),
     |case| case.tables.clear(),
     |case| _ = case.tables.pop(),
     |case| _ = case.broken.pop(),

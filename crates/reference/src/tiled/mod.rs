@@ -344,7 +344,8 @@ fn wire(fabric: &Fabric<TiledSettings>, world: &mut World) -> (Vec<Switch>, Vec<
         if !fabric.faults.are_none() {
             let faults = fabric.faults.of_port(name.0, name.1);
             let faults = faults.into_iter().map(|(at, fault)| (at.0, fault)).collect();
-            port.training = Some(Training::new(settings, faults));
+            let lanes = fabric.faults.first().of(topology, &settings.lanes(), end);
+            port.training = Some(Training::new(settings, faults, lanes));
         }
         Some(port)
     };

@@ -3,7 +3,7 @@
 use super::channel::{Ack, Signal};
 use flitway_fabric::faults::PortFault;
 use flitway_fabric::link::handshake::{Handshake, Hello};
-use flitway_fabric::link::lanes::{Agreement, LaneState, LaneStates, Lanes};
+use flitway_fabric::link::lanes::{Agreement, LaneStates, Lanes};
 use flitway_fabric::observer::TrainingReason;
 use flitway_switch::tiled::TiledSettings;
 
@@ -40,13 +40,16 @@ pub(super) enum Deed {
 }
 
 impl Training {
-    pub(super) fn new(settings: &TiledSettings, faults: Vec<(u64, PortFault)>) -> Self {
+    /// With what breaks here, by date, and the lanes as they are from the start: here, and at the other end.
+    pub(super) fn new(
+        settings: &TiledSettings,
+        faults: Vec<(u64, PortFault)>,
+        [states, other]: [LaneStates; 2],
+    ) -> Self {
         let training = &settings.training;
-        let lanes = training.lanes.clone().check().expect("lanes are as they can be");
-        let states = LaneStates::new(&vec![LaneState::default(); lanes.count() as usize]);
         let heartbeat = settings.retry.map_or(0, |retry| retry.heartbeat);
         Training {
-            lanes,
+            lanes: settings.lanes(),
             test: training.test.into(),
             silence: u64::from(training.misses) * u64::from(heartbeat),
             give_up: training.give_up.into(),
@@ -54,7 +57,7 @@ impl Training {
             states,
             cut: None,
             is_silent: false,
-            handshake: Handshake::Active { found: states, heard: states },
+            handshake: Handshake::Active { found: states, heard: other },
             test_began: None,
             inactive: 0,
             is_active: true,

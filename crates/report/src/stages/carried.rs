@@ -32,8 +32,7 @@ struct OfLanes {
 impl<'a> Carried<'a> {
     /// Of `fabric`, from one cycle until another.
     pub(super) fn new(fabric: &'a Fabric, span: [u64; 2]) -> Self {
-        let training = fabric.chip.training();
-        let lanes = training.and_then(|it| it.lanes.clone().check().ok());
+        let lanes = fabric.chip.training().map(|training| training.lanes);
         let of_links =
             lanes.as_ref().map_or_else(BTreeMap::new, |lanes| changes(fabric).of_links(lanes, span));
         let topology = fabric.topology();
@@ -47,8 +46,9 @@ impl<'a> Carried<'a> {
 
     /// Flits per cycle that `channel` could carry.
     pub(super) fn of(&self, channel: &ChannelEnds) -> f64 {
-        let part = self.of_lanes(channel).map_or(1.0, |lanes| lanes.part);
-        self.fabric.rates.of(channel.from).as_f64() * part
+        // Rates of links with bad lanes are what is left of all of them.
+        let rate = || self.fabric.rates.of(channel.from).as_f64();
+        self.of_lanes(channel).map_or_else(rate, |lanes| lanes.part)
     }
 
     fn of_lanes(&self, channel: &ChannelEnds) -> Option<&OfLanes> {
@@ -97,12 +97,19 @@ struct Changes(BTreeMap<(u32, LinkId), Vec<Change>>);
 /// Those of `fabric`.
 fn changes(fabric: &Fabric) -> Changes {
     let (topology, mut all) = (fabric.topology(), BTreeMap::<_, Vec<_>>::new());
-    for fault in fabric.faults.list() {
-        let FaultKind::Port(port, PortFault::Lanes(states)) = fault.kind else { continue };
-        let (rail, end) = end_at(topology, fabric.rails, fault.component, port);
+    let mut add = |rail: u32, end: End, at, states| {
         if let Some(link) = topology.link_of(end) {
             let end = usize::from(topology.links()[link.index()].ends[0] != end);
-            all.entry((rail.0, link)).or_default().push(Change { at: fault.at, end, states });
+            all.entry((rail, link)).or_default().push(Change { at, end, states });
+        }
+    };
+    for rail in 0..fabric.rails {
+        fabric.faults.first().states.iter().for_each(|(&end, &states)| add(rail, end, Cycle::ZERO, states));
+    }
+    for fault in fabric.faults.list() {
+        if let FaultKind::Port(port, PortFault::Lanes(states)) = fault.kind {
+            let (rail, end) = end_at(topology, fabric.rails, fault.component, port);
+            add(rail.0, end, fault.at, states);
         }
     }
     Changes(all)

@@ -73,9 +73,10 @@
 //! rules and totals too.
 //!
 //! **Faults** ([`Faults`]). Each end of a link runs the protocol of [`flitway_fabric::link::handshake`], whose text is part of
-//! this one. At the start all ends are *active*. One that is not begins nothing, neither packets nor acknowledgements; what it
-//! has begun goes on to its end. What an end would hear or receive (a packet in cycle `b + receive`) in a cycle in which it is
-//! not active, or in which the channel to it is cut, is lost; it is no gap. Frames of a test and hellos take no slots, are not
+//! this one. At the start all ends are *active*, and have agreed on the lanes as they are then ([`first`](Faults::first)): the
+//! rate is one of those of the fabric. One that is not begins nothing, neither packets nor acknowledgements; what it has begun
+//! goes on to its end. What an end would hear or receive (a packet in cycle `b + receive`) in a cycle in which it is not
+//! active, or in which the channel to it is cut, is lost; it is no gap. Frames of a test and hellos take no slots, are not
 //! corrupted, and are on the wire like flits of that cycle; an end hears them `receive` cycles later, also when it is not
 //! active, unless the channel is cut then. The frames of a test are heard once, when they begin.
 //! In cycle `t`, in this order:
@@ -202,6 +203,8 @@ pub struct Shared {
     vcs: usize,
     lanes: usize,
     parts: BufferParts,
+    /// Rails of the fabric.
+    rails: u32,
     /// Whether links acknowledge packets, and how they count.
     retries: bool,
     numbers: Numbers,
@@ -300,7 +303,7 @@ impl Components for Tiled {
         );
         assert!(!is_unreliable || settings.retry.is_some(), "links without retry send nothing again");
         assert!(
-            fabric.faults.are_none() || fabric.rates.are_full(),
+            fabric.faults.are_none() || fabric.lanes_explain_rates(),
             "where links are trained the rate is what their ends agree on"
         );
         let selection = fabric.routing.selection();
@@ -311,6 +314,7 @@ impl Components for Tiled {
             vcs: vcs as usize,
             lanes: (vcs / classes) as usize,
             parts: BufferParts { input: parts(input), row: parts(row), column: parts(column) },
+            rails: fabric.rails,
             retries: settings.retry.is_some(),
             numbers: settings.numbers(),
             is_unreliable,

@@ -1,7 +1,7 @@
 //! Settings of the tiled switch, in cycles and flits. Physical units are the machine crate's business.
 
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::link::lanes::LaneSettings;
+use flitway_fabric::link::lanes::{LaneSettings, Lanes};
 use flitway_fabric::link::retry::{self, Numbers};
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{LaneChoice, ReplyLanes};
@@ -50,6 +50,15 @@ pub struct TiledSettings {
 }
 
 impl TiledSettings {
+    /// The lanes of its links.
+    ///
+    /// # Panics
+    /// If they are as they cannot be.
+    #[must_use]
+    pub fn lanes(&self) -> Lanes {
+        self.training.lanes.clone().check().expect("the lanes of a chip are as they can be")
+    }
+
     /// How links number packets and count flits.
     ///
     /// # Panics

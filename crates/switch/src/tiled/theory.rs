@@ -1,6 +1,6 @@
 //! What the tiled switch says of itself, and its closed forms.
 
-use super::settings::{TiledSettings, TrainingSettings};
+use super::settings::TiledSettings;
 use super::{nic, switch};
 use flitway_fabric::chip::{Chip, Cost, LinkTraining, Offers, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
@@ -41,9 +41,8 @@ impl Chip for TiledSettings {
         self.costs_of_chip()
     }
 
-    fn training(&self) -> Option<LinkTraining<'_>> {
-        let TrainingSettings { ref lanes, test, .. } = self.training;
-        self.retry.map(|_| LinkTraining { lanes, test })
+    fn training(&self) -> Option<LinkTraining> {
+        self.retry.map(|_| LinkTraining { lanes: self.lanes(), test: self.training.test })
     }
 
     fn selection(&self) -> Selection {

@@ -1,13 +1,12 @@
 //! What a port has beside others where something breaks: the state of its link. The paragraph *Faults* of the normative text.
 
+use super::Shared;
 use super::packet_state::{Ack, GivenUp};
-use super::settings::TiledSettings;
 use flitway_engine::Cycle;
-use flitway_fabric::Faults;
 use flitway_fabric::faults::PortFault;
 use flitway_fabric::link::handshake::{Handshake, Hello};
-use flitway_fabric::link::lanes::{Agreement, LaneState, LaneStates, Lanes};
-use flitway_fabric::observer::{ComponentNumber, TrainingReason};
+use flitway_fabric::link::lanes::{Agreement, LaneStates, Lanes};
+use flitway_fabric::observer::{ComponentNumber, TrainingReason, end_at};
 use flitway_wiring::PortId;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -81,16 +80,14 @@ pub(super) struct Training {
 
 impl Training {
     /// That of `port` of `component`, if something breaks in this fabric.
-    pub(super) fn new(
-        settings: &TiledSettings,
-        faults: &Faults,
-        component: ComponentNumber,
-        port: PortId,
-    ) -> Option<Box<Self>> {
+    pub(super) fn new(shared: &Shared, component: ComponentNumber, port: PortId) -> Option<Box<Self>> {
+        let (settings, faults) = (&shared.settings, &shared.faults);
         let retry = settings.retry.filter(|_| !faults.are_none())?;
         let training = &settings.training;
-        let lanes = training.lanes.clone().check().expect("the lanes of a chip are as they can be");
-        let states = LaneStates::new(&vec![LaneState::default(); lanes.count() as usize]);
+        let lanes = settings.lanes();
+        let topology = shared.routing.topology();
+        let (_, end) = end_at(topology, shared.rails, component, port);
+        let [states, other] = faults.first().of(topology, &lanes, end);
         Some(Box::new(Training {
             times: Times {
                 test: training.test.into(),
@@ -103,7 +100,7 @@ impl Training {
             given_up: VecDeque::new(),
             states,
             is_cut: false,
-            handshake: Handshake::Active { found: states, heard: states },
+            handshake: Handshake::Active { found: states, heard: other },
             is_active: true,
             is_down: false,
             is_dead: false,

@@ -59,7 +59,7 @@ impl Unreliable {
             accepted_flits: 0,
             written_off: 0,
             has_given_up: false,
-            training: Training::new(&shared.settings, &shared.faults, component, port),
+            training: Training::new(shared, component, port),
             begun: Cycle::ZERO,
             told: retry::Receiver::default().acknowledgement(),
             is_unheard: false,

@@ -1,8 +1,8 @@
 //! Barrier packets that are lost, as rules: the n-th of a kind, of a group, where it arrives.
 
-use crate::place::Place;
 use flitway_fabric::barrier::{Loss, Packet, PacketKind, Sequence};
 use flitway_fabric::{BarrierId, Barriers, Fabric};
+use flitway_machine::Place;
 use flitway_wiring::{NodeId, PortId, SwitchId};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 

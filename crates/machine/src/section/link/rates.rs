@@ -66,6 +66,11 @@ pub struct LinkRates {
 }
 
 impl LinkRates {
+    /// Whether something is said of some.
+    pub(crate) fn are_said(&self) -> bool {
+        !self.of_classes.is_empty()
+    }
+
     /// Bits a second of the links of `class`: `node`, or a class of links between switches. `None` if nothing is said of them.
     #[must_use]
     pub fn bits_per_second(&self, class: &str) -> Option<u64> {

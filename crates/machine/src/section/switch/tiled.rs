@@ -14,6 +14,9 @@ use flitway_switch::tiled::{
 };
 use flitway_wiring::routing::Selection;
 
+mod states;
+pub(crate) use states::first_lanes;
+
 use super::{
     ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, ClassLimit, Surroundings, check_ports,
     check_selection, check_vcs, of_one_way_links,
@@ -194,6 +197,12 @@ settings! {
     /// Rates of a lane in Gbit/s, from the highest, which is that of a link in order, to the lowest.
     LANE_RATES = "switch.link.lane_rates", Kind::Counts { min: 1, max: 10_000, longest: RATES_MAX }, default([14, 10, 5]),
         for TILED, source("th-express-2.txt sections 2.1.1 and 4.3.1 (P-TH-013, P-TH-098)");
+
+    /// Links with bad lanes, by one end, with the lanes that are good and what they run at, if less than the highest rate:
+    /// `"node 3: 5; switch 80 port 7: 8 at 10 Gbit/s"`. Said is how the channel works that comes to that end; the two ends
+    /// agree on what works in both directions. Links begin so, in all rails alike.
+    LANE_STATES = "switch.link.lane_states", Kind::Text { least: 0 }, optional, for TILED, example("node 3: 5"),
+        source("th-express-2.txt section 4.3.1 (P-TH-098, P-TH-099)");
 
     /// An acknowledgement goes alone when so many packets have been received since the last one, ...
     ACK_PACKETS = "switch.link.ack_packets", Kind::Count { min: 1, max: 65_535 }, default(8), for TILED, source("OQ-T11");

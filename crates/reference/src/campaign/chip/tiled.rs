@@ -2,7 +2,7 @@
 
 use super::super::tables;
 use super::Tested;
-use crate::campaign::case::{Case, Written};
+use crate::campaign::case::{Case, FirstLane, Written};
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
 use crate::campaign::generate::errors::errors;
@@ -14,7 +14,7 @@ use crate::campaign::text::{Data, Tree, choice, record};
 use crate::tiled::Tiled;
 use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::faults::{Fault, FaultKind, PortFault};
+use flitway_fabric::faults::{Fault, FaultKind, FirstLanes, PortFault};
 use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
 use flitway_fabric::observer::component_at;
 use flitway_fabric::packet::PacketFormat;
@@ -26,7 +26,7 @@ use flitway_switch::tiled::{
     TiledSettings, TrainingSettings,
 };
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
-use flitway_wiring::topology::{Topology, TopologySettings};
+use flitway_wiring::topology::{LinkId, Topology, TopologySettings};
 use flitway_wiring::{RailId, SwitchId};
 use std::sync::Arc;
 
@@ -106,6 +106,7 @@ fn case(seed: u64) -> Case {
     let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups: 0, least: 1 };
     let scripts = traffic.scripts(&mut dice);
     let broken = broken(&mut dice, &switch, &topology, rails, length);
+    let first_lanes = first_lanes(&mut dice, &switch.training, &topology, !broken.is_empty());
     let (rates, slowness) = if broken.is_empty() { rates(&mut dice, &topology) } else { (Vec::new(), 1) };
     let (changes, slower) =
         if broken.is_empty() { changes(&mut dice, &topology, rails, length) } else { (Vec::new(), 1) };
@@ -138,6 +139,7 @@ fn case(seed: u64) -> Case {
         margin: dice.below(600),
         errors,
         broken,
+        first_lanes,
         tables,
         ..Case::plain(topology_settings, SwitchSettings::Tiled(switch))
     }
@@ -236,14 +238,8 @@ fn broken(
                     fault(from.max(until), PortFault::Mended);
                 }
                 _ => {
-                    let mut state = || match dice.below(lanes.rates.len() as u64 + 3) {
-                        place if place < lanes.rates.len() as u64 => LaneState::at(place as u8),
-                        0 => LaneState::DEAD,
-                        _ => LaneState::default(),
-                    };
                     for at in [from, until] {
-                        let states: Vec<LaneState> = (0..lanes.lanes).map(|_| state()).collect();
-                        fault(at, PortFault::Lanes(LaneStates::new(&states)));
+                        fault(at, PortFault::Lanes(states(dice, lanes)));
                     }
                 }
             }
@@ -251,6 +247,40 @@ fn broken(
     }
     list.sort_by_key(|fault| fault.at);
     list
+}
+
+/// How lanes work: most at the highest rate, or at a lower one, or at none.
+fn states(dice: &mut Dice, lanes: &LaneSettings) -> LaneStates {
+    let rates = lanes.rates.len() as u64;
+    let mut state = || match dice.below(rates + 3) {
+        place if place < rates => LaneState::at(place as u8),
+        place if place == rates => LaneState::DEAD,
+        _ => LaneState::default(),
+    };
+    LaneStates::new(&(0..lanes.lanes).map(|_| state()).collect::<Vec<_>>())
+}
+
+/// Where something breaks, in half of the cases: lanes that are bad from the start, so that no link is down.
+fn first_lanes(
+    dice: &mut Dice,
+    training: &TrainingSettings,
+    topology: &Topology,
+    breaks: bool,
+) -> Vec<FirstLane> {
+    if !breaks || dice.one_in(2) {
+        return Vec::new();
+    }
+    let lanes = training.lanes.clone().check().expect("generated lanes are as they can be");
+    let mut first = FirstLanes::default();
+    for _ in 0..dice.between(1, 5) {
+        let links = topology.links();
+        let ends = links[dice.below(links.len() as u64) as usize].ends;
+        first.states.insert(ends[dice.below(2) as usize], states(dice, &training.lanes));
+    }
+    let down: Vec<LinkId> =
+        first.agreements(topology, &lanes).filter(|(_, it)| it.is_none()).map(|it| it.0).collect();
+    first.states.retain(|&end, _| topology.link_of(end).is_some_and(|link| !down.contains(&link)));
+    first.states.into_iter().map(|(end, states)| FirstLane { end, states }).collect()
 }
 
 /// Where a manager writes tables, in a third of the cases: around some switches and links, be they broken or not.

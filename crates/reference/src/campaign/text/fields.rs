@@ -1,7 +1,7 @@
 //! What a case has, whatever its switches. That of a switch stands in its file in `chip`.
 
 use super::{Data, Tree, choice, record};
-use crate::campaign::case::{Case, Changed, Slow, Written};
+use crate::campaign::case::{Case, Changed, FirstLane, Slow, Written};
 use crate::script::Arrivals;
 use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
@@ -33,6 +33,7 @@ record!(Case {
     faults,
     errors,
     broken,
+    first_lanes,
     tables,
     arrivals,
     promises,
@@ -42,6 +43,7 @@ record!(Case {
     margin,
     scripts,
 });
+record!(FirstLane { end, states });
 record!(Written { at, switches, links });
 record!(Slow { sender, flits, cycles });
 record!(Changed { at, rail, sender, flits, cycles });

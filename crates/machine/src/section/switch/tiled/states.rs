@@ -1,0 +1,85 @@
+//! `switch.link.lane_states`: lanes that are bad from the start.
+
+use super::{LANE_RATES, LANE_STATES, RETRY};
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::place::{Place, lane_states};
+use crate::section::link::LinkSettings;
+use crate::section::topology::Topology;
+use crate::values::Values;
+use flitway_fabric::chip::{Chip, LinkTraining};
+use flitway_fabric::faults::FirstLanes;
+use flitway_wiring::topology;
+
+const EXPECTED: &str = "links by one end, each with its good lanes, joined by `;`: \"node 3: 5; switch 80 port 7: 8 at 10 Gbit/s\"";
+
+/// What the machine says of lanes, of `chip`. Nothing where it says nothing, or what is wrong.
+pub(crate) fn first_lanes(
+    values: &Values,
+    link: &LinkSettings,
+    topology: &Topology,
+    chip: &dyn Chip,
+    findings: &mut Diagnostics,
+) -> FirstLanes {
+    let text = values.text(&LANE_STATES).unwrap_or_default();
+    if text.trim().is_empty() {
+        return FirstLanes::default();
+    }
+    read(values, text, link, topology, chip).unwrap_or_else(|problem| {
+        findings.push(*problem);
+        FirstLanes::default()
+    })
+}
+
+fn read(
+    values: &Values,
+    text: &str,
+    link: &LinkSettings,
+    topology: &Topology,
+    chip: &dyn Chip,
+) -> Result<FirstLanes, Box<Diagnostic>> {
+    let wrong = |message| values.conflict(Code::LaneStates, &[&LANE_STATES], message);
+    let Some(LinkTraining { lanes, .. }) = chip.training() else {
+        let problem = wrong("links without retry are not trained".to_owned());
+        return Err(problem.expected("links that retry").help(values.fix(&RETRY, "true")).into());
+    };
+    let mut links_of_graph = topology.graph.iter().flat_map(|file| &file.links);
+    if link.rates.are_said() || links_of_graph.any(|link| link.rates != [None; 2]) {
+        let problem = wrong("links have rates of their own, and lanes say rates too".to_owned());
+        return Err(problem.expected("`switch.link.lane_states` or rates of links, and not both").into());
+    }
+    let built = topology::Topology::build(&topology.settings).map_err(|error| wrong(error.to_string()))?;
+    let lane_rates = values.counts(&LANE_RATES).unwrap_or_default();
+    let mut first = FirstLanes::default();
+    for item in text.split(';').map(str::trim).filter(|item| !item.is_empty()) {
+        let of_item = |message: String| wrong(format!("`{item}`: {message}"));
+        let Some((place, good, gigabits)) = parse(item) else {
+            return Err(wrong(format!("`{item}` says no lanes of a link")).expected(EXPECTED).into());
+        };
+        let states = lane_states(&lanes, &lane_rates, Some(good), gigabits).map_err(of_item)?;
+        let [end, _] = place.ends(&built).map_err(of_item)?;
+        if first.states.insert(end, states).is_some() {
+            return Err(of_item("the lanes to that end are said twice".to_owned()).into());
+        }
+        if first.agreements(&built, &lanes).any(|(_, agreed)| agreed.is_none()) {
+            let (most, count) = (lanes.discarded_max(), lanes.count());
+            let problem =
+                of_item(format!("the link would be down: its ends can do without {most} of {count} lanes"));
+            let expected = "a link that works; `--faults 'down(link=...)'` has it break in a run";
+            return Err(problem.expected(expected).into());
+        }
+    }
+    Ok(first)
+}
+
+/// Reads `node 3: 5`, or `switch 5 port 7: 8 at 10 Gbit/s`.
+fn parse(item: &str) -> Option<(Place, u32, Option<u32>)> {
+    let (place, lanes) = item.split_once(':')?;
+    let words: Vec<&str> = lanes.split_whitespace().collect();
+    let (good, gigabits) = match words[..] {
+        [good] => (good, None),
+        [good, "at", gigabits, "Gbit/s"] => (good, Some(gigabits.parse().ok()?)),
+        _ => return None,
+    };
+    Some((Place::parse(place)?, good.parse().ok()?, gigabits))
+}
