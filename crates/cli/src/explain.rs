@@ -91,8 +91,11 @@ fn page(subject: &str, entry: &Entry, common: &[Parameter]) -> String {
     let mut text = format!("{} ({subject}): {}\n\n{}\n", entry.name, entry.doc, entry.details);
     // Writing to a string does not fail.
     for parameter in entry.parameters {
-        let default =
-            parameter.default.map_or_else(|| "required".to_owned(), |default| format!("default {default}"));
+        let default = match parameter.default {
+            None => "required".to_owned(),
+            Some("") => "not given by default".to_owned(),
+            Some(default) => format!("default {default}"),
+        };
         let _ = write!(
             text,
             "\n  {}: {} ({default})\n      {}\n",

@@ -51,15 +51,28 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
             add("", &format!("{} delivered corrupt: no check showed it", plural(undetected, "packet", "s")));
         }
     }
-    if let Some([broken, settled]) = faults.broken_ns {
-        add("broken", &format!("at {}; the last that came of it at {}", time(broken), time(settled)));
+    if let Some(broken) = faults.broken_ns {
+        let last = match faults.settled_ns {
+            Some(settled) => format!("the last that came of it at {}", time(settled)),
+            None => "more was to come of it at the end".to_owned(),
+        };
+        add("broken", &format!("at {}; {last}", time(broken)));
     }
     let [before, during, after] = faults.accepted.map(|it| it.map_or("-".to_owned(), |it| load(it, 4)));
-    let course = match faults.broken_ns {
-        Some(_) => format!("{before} before, {during} until the last that came of it, {after} after"),
-        None => before,
+    let course = match (faults.broken_ns, faults.settled_ns) {
+        (Some(_), Some(_)) => {
+            format!("{before} before, {during} until the last that came of it, {after} after")
+        }
+        (Some(_), None) => format!("{before} before, {during} from then on"),
+        (None, _) => before,
     };
-    add("accepted load", &course);
+    add("load delivered", &course);
+    log(faults, &mut add);
+    text
+}
+
+/// What the manager has noted.
+fn log(faults: &FaultsResult, add: &mut impl FnMut(&str, &str)) {
     let (mut ports, mut more) = (0, 0_u64);
     for Note { at_ns, about, text: what, since_ns } in &faults.log {
         let line = match about {
@@ -81,5 +94,4 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
     if more > 0 {
         add("", &format!("{} about links in the log of the result (--json)", plural(more, "more line", "s")));
     }
-    text
 }

@@ -156,7 +156,10 @@ impl<W: Tasks> Task<'_, W> {
         }
         for point in &measured {
             if let Some(faults) = &point.faults {
-                voice.say(|| broken(&format!("\n{}", crate::faults::text(faults, &point.link)), REMARK))?;
+                let at = remarks::at_loads(&measured, |it| measured.len() > 1 && std::ptr::eq(it, point));
+                let at = if at.is_empty() { at } else { format!("{}:\n", at.trim_end_matches(", ")) };
+                let text = format!("\n{at}{}", crate::faults::text(faults, &point.link));
+                voice.say(|| broken(&text, REMARK))?;
             }
         }
         let fault = no_deadlock(&measured)

@@ -116,6 +116,26 @@ fn what_is_lost_with_any_seed_is_a_fault() {
     assert!(stderr(&two).contains("lost for good with seed 1"), "{}", stderr(&two));
 }
 
+/// Each block says of which load it is; a run that ends too early says so, and one in which most is lost is limited by that.
+#[test]
+fn what_is_told_of_several_loads_and_of_a_run_that_is_too_short() {
+    let arguments = ["run", "nrc", "--load", "0.2,0.3", "--warm-up", "5us", "--duration", "30us"];
+    let short = flitway(&[&arguments[..], &["--faults", "down(switch=0, at=20us)"]].concat());
+    let shown = common::stdout(&short);
+    for part in
+        ["\nat load 0.200:\n", "\nat load 0.300:\n", "more was to come of it at the end", " from then on"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let noisy = ["run", "nrc", "--load", "0.9", "--warm-up", "50us", "--duration", "200us"];
+    let noisy = common::stdout(&flitway(&[&noisy[..], &["--faults", "bit-errors(2e-5)"]].concat()));
+    assert!(noisy.contains("at load 0.900, faults: what broke"), "{noisy}");
+    // All is lost up to the end: so it is after the fault.
+    let dead = ["run", "nrc", "--load", "0.3", "--warm-up", "100us", "--duration", "200us"];
+    let dead = common::stdout(&flitway(&[&dead[..], &["--faults", "down(switch=0, at=10us)"]].concat()));
+    assert!(dead.contains("until the last that came of it, 0.0000 after"), "{dead}");
+}
+
 #[test]
 fn what_cannot_break_is_told() {
     let rules = "down(link=\"node 3\", at=5us)";
@@ -123,6 +143,8 @@ fn what_cannot_break_is_told() {
         (&["run", "dawning5000", "--graph", GRAPH, "--faults", rules], &["--faults", "model no faults"]),
         (&["run", "th-frame", "--graph", GRAPH, "--faults", "down(link=\"node 99\")"], &["no node 99"]),
         (&["run", "th-frame", "--load", "0.1", "--faults", " ; "], &["--faults", "no rule is given"]),
+        (&["run", "nrc", "--load", "0.1", "--faults", "down()"], &["--faults", "down(switch=48)"]),
+        (&["run", "nrc", "--load", "0.1", "--faults", "lanes(link=\"node 3\")"], &["`good`", "or both"]),
         (&["run", "hpp-switch", "--barrier", "all", "--faults", rules], &["--faults", "model no faults"]),
     ]);
 }

@@ -114,6 +114,8 @@ pub enum Limit {
     /// No class of channels is full in the mean, and no single one stands out: packets wait for outputs that others have,
     /// behind packets that do, or for room.
     Arbitration,
+    /// The same, where a hundredth of the packets or more is lost for good or sent again.
+    Faults,
 }
 
 impl Limit {
@@ -125,6 +127,7 @@ impl Limit {
             Limit::Network => "network",
             Limit::Ejection => "ejection",
             Limit::Arbitration => "arbitration",
+            Limit::Faults => "faults",
         }
     }
 
@@ -134,7 +137,7 @@ impl Limit {
             Limit::Injection => Some(Stage::Injection),
             Limit::Network => Some(Stage::Network),
             Limit::Ejection => Some(Stage::Ejection),
-            Limit::Arbitration => None,
+            Limit::Arbitration | Limit::Faults => None,
         }
     }
 
@@ -148,6 +151,9 @@ impl Limit {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
+            Limit::Faults => {
+                "what broke: many packets are lost for good or sent again, and no class of channels is full"
+            }
             Limit::Injection => "endpoint-limited: the NIC ports send all that their channels can carry",
             Limit::Network => "a channel between switches is full",
             Limit::Ejection => "endpoint-limited: a node receives all that its channel can carry",
@@ -338,6 +344,7 @@ fn what_limits(
     let limit = match limit(&loads, packet, is_denied) {
         // Nodes whose links are slower than others send all that they can.
         Limit::Arbitration if occupied.iter().any(is_slow) => Limit::Injection,
+        Limit::Arbitration if has_faults(measurement) => Limit::Faults,
         limit => limit,
     };
     let shows =
@@ -355,9 +362,16 @@ fn what_limits(
         }
     };
     // Behind packets that wait for a slow channel, others wait as well, so that it is not always full itself.
-    let is_full = |channel: &&(ChannelEnds, f64)| channel.1 >= FULL || limit == Limit::Arbitration;
+    let is_full = |channel: &&(ChannelEnds, f64)| channel.1 >= FULL || limit.stage().is_none();
     let slow = fullest.filter(is_full).and_then(|(channel, _)| carried.slow(channel));
     (limit, fullest.map(beside), slow)
+}
+
+/// Whether of a hundred packets one or more is lost for good, or sent again on a link.
+fn has_faults(measurement: &Measurement) -> bool {
+    let counters = &measurement.counters;
+    100 * counters.lost.sum() >= counters.packets_created.max(1)
+        || 100 * counters.link.repeated >= counters.packet_hops.max(1)
 }
 
 /// Standard deviations by which the busiest channel must stand out from a stage that is not full as a whole: the busiest of

@@ -7,7 +7,7 @@ use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
 use crate::task::{Each, Task, session};
 use flitway_experiment::workload::{Tasks, TrainWorkload};
-use flitway_machine::Machine;
+use flitway_machine::{Machine, SwitchSettings};
 use flitway_report::session::Session;
 use flitway_report::session::train::TrainResult;
 
@@ -70,13 +70,18 @@ pub(super) fn text(session: &Session, workload: &TrainWorkload, result: &TrainRe
     } else {
         String::new()
     };
+    // The model is one of that switch.
+    let model = match session.machine().switch {
+        SwitchSettings::Hpp(_) => format!(
+            "\nmodel      {:12.1} ns: if a switch passes a packet of a rail every T_switch (dawning5000.txt section 3.1)",
+            result.model_ns()
+        ),
+        _ => String::new(),
+    };
     head + &format!(
-        "time       {:12.1} ns: to the last packet delivered\n\
+        "time       {time:12.1} ns: to the last packet delivered\n\
          rate       {rate:12.3} packets/us, {payload:.1} MB/s of payload\n\
-         links      {:12.1} ns: if links alone set the pace{repeats}\n\
-         model      {:12.1} ns: if a switch passes a packet of a rail every T_switch (dawning5000.txt section 3.1)",
-        time,
+         links      {:12.1} ns: if links alone set the pace{repeats}{model}",
         result.pipelined_ns(),
-        result.model_ns(),
     )
 }

@@ -4,7 +4,8 @@ use super::FaultPlan;
 use super::operator::{About, Entry};
 use crate::fault_record::FaultRecord;
 use flitway_engine::{Clock, Cycle};
-use flitway_fabric::observer::Loss;
+use flitway_fabric::faults::{Fault, FaultKind};
+use flitway_fabric::observer::{LinkState, Loss};
 use flitway_fabric::simulation::LostCounters;
 use flitway_wiring::NodeId;
 use serde_json::{Value, json};
@@ -22,8 +23,10 @@ pub struct FaultsResult {
     pub pairs: u64,
     /// The pair that lost packets for the longest time, from its first loss to its last one, in nanoseconds.
     pub longest: Option<(NodeId, NodeId, f64)>,
-    /// When the first thing broke and when the last thing happened because of it, in nanoseconds; absent if nothing broke.
-    pub broken_ns: Option<[f64; 2]>,
+    /// When the first thing broke, in nanoseconds; absent if nothing broke.
+    pub broken_ns: Option<f64>,
+    /// When the last thing happened because of it, in nanoseconds; absent if more was to come at the end of the run.
+    pub settled_ns: Option<f64>,
     /// Flits delivered a cycle and NIC port, before that, in between, and after.
     pub accepted: [Option<f64>; 3],
     /// What the manager has noted.
@@ -76,12 +79,14 @@ impl FaultsResult {
             pairs.iter().max_by_key(|(pair, [first, last])| (last.since(*first), std::cmp::Reverse(**pair)));
         let first = plan.first();
         let last_change = record.changes.last().map(|change| change.at);
-        let last_loss = record.losses.last().map(|loss| loss.at);
+        // What is lost up to the end is lost for ever: that is how things are after the fault.
+        let last_loss = record.losses.last().map(|loss| loss.at).filter(|&at| at + record.bin < end);
         let last_table =
             log.iter().filter(|entry| entry.about == About::Tables).map(|entry| entry.since).max();
-        let settled =
-            [last_change, last_loss, last_table].into_iter().flatten().max().unwrap_or(first).min(end);
+        let last = [last_change, last_loss, last_table].into_iter().flatten().max().unwrap_or(first);
         let has_broken = first < end;
+        let is_over = has_broken && is_over(plan, record, log, end);
+        let settled = if is_over { last } else { end };
         let mean = |from: Cycle, until: Cycle| mean(&record.delivered, record.bin, [from, until], ports);
         FaultsResult {
             created,
@@ -91,7 +96,8 @@ impl FaultsResult {
             longest: longest.map(|(&(source, destination), [first, last])| {
                 (source, destination, nanos(Cycle(last.since(*first))))
             }),
-            broken_ns: has_broken.then(|| [nanos(first), nanos(settled)]),
+            broken_ns: has_broken.then(|| nanos(first)),
+            settled_ns: is_over.then(|| nanos(settled)),
             accepted: if has_broken {
                 [mean(Cycle::ZERO, first), mean(first, settled), mean(settled, end)]
             } else {
@@ -152,8 +158,8 @@ impl FaultsResult {
         });
         let known = [
             ("longest_ns", self.longest.map(|(.., time)| time)),
-            ("broken_ns", self.broken_ns.map(|[broken, _]| broken)),
-            ("settled_ns", self.broken_ns.map(|[_, settled]| settled)),
+            ("broken_ns", self.broken_ns),
+            ("settled_ns", self.settled_ns),
             ("accepted_before", before),
             ("accepted_during", during),
             ("accepted_after", after),
@@ -178,6 +184,29 @@ impl Note {
         }
         note
     }
+}
+
+/// Whether all that comes of faults has come by cycle `end`: nothing is still to break, every end of a link has found out what
+/// became of it, and the manager has read that, and its tables count.
+fn is_over(plan: &FaultPlan, record: &FaultRecord, log: &[Entry], end: Cycle) -> bool {
+    let is_dead = |component| plan.faults.death(component) < end;
+    let mut states = BTreeMap::new();
+    for change in record.changes.iter().filter(|change| !is_dead(change.component)) {
+        states.insert((change.component, change.port), (change.at, change.state));
+    }
+    let is_trained = states.values().all(|(_, state)| !matches!(state, LinkState::Trains(_)));
+    let has_noticed = |fault: &Fault| match fault.kind {
+        _ if is_dead(fault.component) => true,
+        FaultKind::Port(port, _) => {
+            states.get(&(fault.component, port)).is_some_and(|(since, _)| *since >= fault.at)
+        }
+        FaultKind::Dead => true,
+    };
+    let last_change = record.changes.last().map_or(Cycle::ZERO, |change| change.at);
+    let is_read = plan.manager.is_none_or(|manager| last_change + manager.every <= end);
+    let has_happened = plan.faults.list().last().is_none_or(|fault| fault.at < end);
+    let have_tables = log.iter().all(|entry| entry.since <= end);
+    has_happened && is_trained && plan.faults.list().iter().all(has_noticed) && is_read && have_tables
 }
 
 /// By pair of nodes: when it lost its first packet and its last one.

@@ -16,11 +16,15 @@ const QUANTITIES: &[Quantity] = &[
     ("– lost without a route", "/faults/lost/no_route", count),
     ("pairs of nodes that lost packets", "/faults/pairs", count),
     ("– the longest, from its first loss to its last", "/faults/longest_ns", words::time),
+    ("what links corrupted, and noticed", "/link_errors/corrupted", count),
+    ("packets that links sent again", "/link_errors/repeated", count),
+    ("time-outs of links", "/link_errors/timeouts", count),
+    ("packets delivered corrupt: no check showed it", "/link_errors/undetected", count),
     ("first fault at", "/faults/broken_ns", words::time),
     ("the last that came of faults at", "/faults/settled_ns", words::time),
-    ("accepted load before them", "/faults/accepted_before", load),
-    ("accepted load until then", "/faults/accepted_during", load),
-    ("accepted load after", "/faults/accepted_after", load),
+    ("load delivered before them", "/faults/accepted_before", load),
+    ("load delivered from then to that, or to the end", "/faults/accepted_during", load),
+    ("load delivered after", "/faults/accepted_after", load),
 ];
 
 /// What the section is called, if there is one.

@@ -147,6 +147,9 @@ fn limit(limit: &str) -> &'static str {
             "Limited by arbitration: no class of channels is full in the mean, and no single channel stands out; packets wait for outputs that others have, behind packets \
              that wait (head of line), or for room in the next buffer."
         }
+        "faults" => {
+            "Limited by what broke: many packets are lost for good or sent again on links, and no class of channels is full."
+        }
         _ => "",
     }
 }
