@@ -447,7 +447,7 @@ fn tables_can_be_explained_and_what_is_not_there_says_so() {
     for (slip, help) in [
         (
             "FW-M999",
-            "= expected: a code from FW-M001 to FW-M067 (machines), FW-X001 to FW-X010 (experiments) or FW-I001 to FW-I002 (imports)",
+            "= expected: a code from FW-M001 to FW-M068 (machines), FW-X001 to FW-X010 (experiments) or FW-I001 to FW-I002 (imports)",
         ),
         ("fw-", "= expected: a code from FW-M001 "),
         ("FW-X1", "= help: did you mean `FW-X001`?"),
@@ -544,6 +544,7 @@ fn the_example_of_a_code_has_the_problem_and_its_correction_has_not() {
         let base = match page.wrong {
             wrong if wrong.contains("topology = {") => "mesh-8x8",
             wrong if wrong.contains("bit_string") => "sp-switch-16",
+            wrong if wrong.contains("lane_states") => "nrc",
             wrong if ["coding", "levels = 6"].iter().any(|part| wrong.contains(part)) => "qsnet2-64",
             _ => "dawning5000",
         };
