@@ -360,7 +360,7 @@ pub fn fit(rules: &[FaultRule], session: &Session) -> Result<FaultPlan, String> 
     };
     rules.iter().try_for_each(|rule| fitter.add(rule))?;
     let Fitter { list, errors, manager, .. } = fitter;
-    Ok(FaultPlan { faults: Faults::new(list).after(fabric.faults.first().clone()), errors, manager })
+    Ok(FaultPlan { faults: Faults::new(list), errors, manager })
 }
 
 struct Fitter<'a> {

@@ -110,7 +110,9 @@ impl Session {
     /// The same, in which breaks what `plan` says.
     #[must_use]
     pub fn with_faults(mut self, plan: FaultPlan) -> Self {
-        self.fabric.faults = plan.faults.clone();
+        // How lanes are from the start the machine says.
+        let first = self.fabric.faults.first().clone();
+        self.fabric.faults = plan.faults.clone().after(first);
         self.fabric.errors.flit = self.fabric.errors.flit.max(plan.errors.flit);
         self.fabric.errors.undetected = plan.errors.undetected;
         self.fabric.errors.rules.extend(&plan.errors.rules);

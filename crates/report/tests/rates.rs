@@ -138,8 +138,7 @@ fn lanes_that_are_bad_from_the_start_limit_and_the_bounds_know_of_them() {
         |session: &Session| Theory::new(session.fabric(), &traffic(session, 50)).unwrap().channel_bound;
     assert!((bound(&bad) - 5.0 / 14.0).abs() < 1e-9 && (bound(&three) - 0.5).abs() < 1e-9);
     let whole = bad.clone().with_faults(FaultPlan {
-        faults: Faults::new(vec![Fault { at: Cycle(10_000_000), component: 0, kind: FaultKind::Dead }])
-            .after(bad.fabric().faults.first().clone()),
+        faults: Faults::new(vec![Fault { at: Cycle(10_000_000), component: 0, kind: FaultKind::Dead }]),
         errors: LinkErrors::default(),
         manager: None,
     });

@@ -61,7 +61,8 @@ fn read(
         if first.states.insert(end, states).is_some() {
             return Err(of_item("the lanes to that end are said twice".to_owned()).into());
         }
-        if first.agreements(&built, &lanes).any(|(_, agreed)| agreed.is_none()) {
+        let [here, there] = first.of(&built, &lanes, end);
+        if lanes.agree(&here, &there).is_none() {
             let (most, count) = (lanes.discarded_max(), lanes.count());
             let problem =
                 of_item(format!("the link would be down: its ends can do without {most} of {count} lanes"));
