@@ -242,7 +242,7 @@ pub fn measure<A: Architecture, E: Endpoint>(
     plan: &Plan,
     course: &mut impl Course<A, E>,
     stop: &AtomicBool,
-    mut progress: impl FnMut(Progress),
+    progress: &mut dyn FnMut(Progress),
 ) -> Measurement {
     let started = Instant::now();
     let length = plan.batch.max(1).next_multiple_of(simulation.window_length());

@@ -237,7 +237,7 @@ impl Session {
         offered_load: f64,
         patience: Patience,
         stop: &AtomicBool,
-        progress: impl FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
     ) -> Point {
         let packets = packets_per_cycle(self.fabric.nodes(), traffic);
         let plan = self.plan(packets, traffic.sizes().mean(), patience);

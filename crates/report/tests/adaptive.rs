@@ -57,7 +57,7 @@ fn traffic(session: &Session, pattern: &str, percent: u64) -> Arc<Traffic> {
 fn point(session: &Session, pattern: &str, percent: u64) -> Point {
     let patience = Patience { precision: 0.02, warm_up: Some(Cycle(12_000)), duration: Some(Cycle(10_000)) };
     let traffic = traffic(session, pattern, percent);
-    session.point(&traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), |_| {})
+    session.point(&traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), &mut |_| {})
 }
 
 fn mean(point: &Point) -> f64 {

@@ -39,7 +39,7 @@ fn settings(groups: &str, by: Method) -> BarrierSettings {
 
 fn point(session: &Session, settings: &BarrierSettings) -> (BarrierRun, Point) {
     let run = session.barrier(settings).unwrap();
-    let point = session.barrier_point(&run, None, PATIENT, &AtomicBool::new(false), |_| {});
+    let point = session.barrier_point(&run, None, PATIENT, &AtomicBool::new(false), &mut |_| {});
     (run, point)
 }
 
@@ -183,7 +183,7 @@ fn beside_saturated_traffic(threads: u32) -> BarrierPoint {
     let traffic = Arc::new(session.traffic(&choice, Fraction::ONE).unwrap());
     let run = session.barrier(&settings("random(members=9, groups=4)", Method::NodeRoot)).unwrap();
     let stop = AtomicBool::new(false);
-    let point = session.barrier_point(&run, Some((&traffic, 1.0)), PATIENT, &stop, |_| {});
+    let point = session.barrier_point(&run, Some((&traffic, 1.0)), PATIENT, &stop, &mut |_| {});
     assert_eq!(point.verdict, Verdict::Saturated);
     assert!(point.accepted_load > 0.6);
     point.barrier.unwrap()

@@ -53,7 +53,7 @@ fn every_number_of_a_task_graph_is_its_own() {
     let session = session();
     let placement = Placement::linear(graph.ranks(), &Placement::everywhere(16)).unwrap();
     let exchange = session.exchange(&graph, placement, 0).unwrap();
-    let result = session.graphs(&[exchange], &AtomicBool::new(false), |_| {}).remove(0);
+    let result = session.graphs(&[exchange], &AtomicBool::new(false), &mut |_| {}).remove(0);
     let object = result.to_json();
     // 1000 and 5000 ns are 313 and 1563 cycles, the overheads of 0.63 us and 0.7 us 197 and 219.
     let [calc, long, overhead, receive] = [313.0, 1_563.0, 197.0, 219.0];
@@ -113,7 +113,7 @@ fn every_number_of_a_train_is_its_own() {
     let set = ["switch.credit.advert=0 flits", "switch.show_ahead=false"].map(str::to_owned);
     let session = Session::new(Machine::load("hpp-switch", &set).unwrap(), 1, 1);
     let run = session.fit_train(choice).unwrap();
-    let result = session.train(run, &AtomicBool::new(false), |_| {});
+    let result = session.train(run, &AtomicBool::new(false), &mut |_| {});
     // The link carries a flit in every cycle: ten packets of 133 flits.
     let cycles = 10.0 * 133.0 + 15.0;
     let expected = [
@@ -138,13 +138,13 @@ fn every_number_of_what_runs_beside_a_train_is_there() {
     let stop = AtomicBool::new(false);
     let background = Some((&traffic, 0.2));
     let mix = Mix { exchanges: &[], train: Some(train), multicast: None, barrier: None, background };
-    let object = session.mix(mix, &stop, |_| {}).to_json().remove(0);
+    let object = session.mix(mix, &stop, &mut |_| {}).to_json().remove(0);
     let number = |path: &str| object.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_f64);
     for (path, _) in MixResult::FIELDS {
         assert!(number(path).is_some_and(|number| number > 0.0), "{path}: {object}");
     }
     // The train has a link that it shares, and fifteen nodes have theirs for themselves.
-    let alone = session.train(train, &stop, |_| {}).time_ns().unwrap();
+    let alone = session.train(train, &stop, &mut |_| {}).time_ns().unwrap();
     let time = number("train.time_ns").unwrap();
     assert!(time > alone && number("duration_ns").unwrap() >= time, "{time} and not above {alone}");
     assert!((number("accepted_load").unwrap() - 0.2).abs() < 0.02, "{object}");
@@ -158,7 +158,7 @@ fn what_runs_without_conflict_is_measured_as_it_is_offered() {
     let traffic = Arc::new(session.traffic(&choice, Fraction::percent(50)).unwrap());
     let duration = 266 * 50 * 4;
     let patience = Patience { precision: 0.02, warm_up: Some(Cycle(2_660)), duration: Some(Cycle(duration)) };
-    let point = session.point(&traffic, 0.5, patience, &AtomicBool::new(false), |_| {});
+    let point = session.point(&traffic, 0.5, patience, &AtomicBool::new(false), &mut |_| {});
     assert_eq!(point.verdict, Verdict::Steady);
     let object = point.to_json();
     let alone = (133.0 + 13.0) * CYCLE;

@@ -39,7 +39,7 @@ fn point(session: &Session, percent: u64) -> Point {
 
 fn point_of(session: &Session, traffic: &Arc<Traffic>, percent: u64) -> Point {
     let patience = Patience { precision: 0.02, warm_up: Some(Cycle(20_000)), duration: Some(Cycle(40_000)) };
-    session.point(traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), |_| {})
+    session.point(traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), &mut |_| {})
 }
 
 /// Machines with links of half the rate: of nodes, of some switches, of all of them; and load at which links of nodes are full.

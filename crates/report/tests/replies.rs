@@ -33,7 +33,7 @@ fn traffic(session: &Session, pattern: &str, outstanding: Option<u32>, percent: 
 
 fn point(session: &Session, traffic: &Arc<Traffic>, load: f64) -> Point {
     let patience = Patience { precision: 0.02, warm_up: Some(Cycle(4_000)), duration: Some(Cycle(100_000)) };
-    session.point(traffic, load, patience, &AtomicBool::new(false), |_| {})
+    session.point(traffic, load, patience, &AtomicBool::new(false), &mut |_| {})
 }
 
 /// Sixteen nodes, each with one request under way to another: nothing is ever in the way. A packet of 256 B has 133 flits, one

@@ -34,7 +34,7 @@ fn traffic(session: &Session, pattern: &str, payload: &str, percent: u64) -> Arc
 
 fn point(session: &Session, pattern: &str, percent: u64, patience: Patience) -> Point {
     let traffic = traffic(session, pattern, "256B", percent);
-    session.point(&traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), |_| {})
+    session.point(&traffic, percent as f64 / 100.0, patience, &AtomicBool::new(false), &mut |_| {})
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn the_closed_form_is_what_is_measured_with_next_to_no_load() {
         assert!(traffic.rate().as_f64() == 0.0);
         let theory = Theory::new(session.fabric(), &traffic).unwrap();
         let choice = self::traffic(&session, "uniform", "64B", 1);
-        let point = session.point(&choice, 0.01, PATIENT, &AtomicBool::new(false), |_| {});
+        let point = session.point(&choice, 0.01, PATIENT, &AtomicBool::new(false), &mut |_| {});
         let measured = point.packet_latency.unwrap();
         let closed = session.machine().clock.nanos(theory.zero_load_cycles);
         let excess = measured.mean / closed - 1.0;
@@ -181,7 +181,7 @@ fn one_fifo_per_input_accepts_what_theory_says_of_this_traffic() {
         let cycles = |time: u64| session.machine().clock.cycles_ceil(Picos(time * 1_000_000));
         let patience =
             Patience { precision: 0.02, warm_up: Some(cycles(200)), duration: Some(cycles(2_000)) };
-        let point = session.point(&traffic, 1.0, patience, &AtomicBool::new(false), |_| {});
+        let point = session.point(&traffic, 1.0, patience, &AtomicBool::new(false), &mut |_| {});
         let measured = point.accepted_load;
         assert!((measured / theory - 1.0).abs() < 0.02, "{ports}: measured {measured}, theory {theory}");
     }
@@ -228,7 +228,7 @@ fn theory_of_forwarding_counts_the_turns_of_virtual_channels() {
         let run = session.multicast(&settings, Fraction::new(1, 5_000).unwrap()).unwrap();
         let patience =
             Patience { warm_up: Some(Cycle(10_000)), duration: Some(Cycle(300_000_000)), ..PATIENT };
-        let point = session.multicast_point(&run, None, patience, &AtomicBool::new(false), |_| {});
+        let point = session.multicast_point(&run, None, patience, &AtomicBool::new(false), &mut |_| {});
         let of = point.multicast.unwrap();
         assert!(of.operations > 200, "{}", of.operations);
         let measured = of.last_copy_latency.unwrap().mean;

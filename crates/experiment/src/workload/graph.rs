@@ -364,8 +364,8 @@ impl Tasks for GraphWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Vec<GraphResult> {
-        let tell = |now| progress(Progress::at(now));
-        let mut results = session.graphs(task, stop, tell);
+        let mut tell = |now| progress(Progress::at(now));
+        let mut results = session.graphs(task, stop, &mut tell);
         self.name_results(&mut results);
         results
     }

@@ -131,7 +131,7 @@ impl Tasks for TrainWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> TrainResult {
-        session.train(*task, stop, |now| progress(Progress::at(now)))
+        session.train(*task, stop, &mut |now| progress(Progress::at(now)))
     }
 }
 

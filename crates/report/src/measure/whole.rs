@@ -17,7 +17,7 @@ pub fn measure_whole<A: Architecture, E: Endpoint>(
     stride: u64,
     course: &mut impl Course<A, E>,
     stop: &AtomicBool,
-    mut progress: impl FnMut(Progress),
+    progress: &mut dyn FnMut(Progress),
     is_over: impl Fn(&mut Simulation<A, E, Recorder>) -> bool,
 ) -> Measurement {
     /// Strides between two looks at what has happened.

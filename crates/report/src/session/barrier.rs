@@ -316,7 +316,7 @@ impl Session {
         background: Background<'_>,
         patience: Patience,
         stop: &AtomicBool,
-        progress: impl FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
     ) -> Point {
         let plan = self.plan_of_barriers(run, background, patience);
         let offered = background.map_or(0.0, |(_, load)| load);

@@ -52,7 +52,7 @@ impl Session {
         &self,
         graphs: &[Arc<Exchange>],
         stop: &AtomicBool,
-        progress: impl FnMut(Cycle),
+        progress: &mut dyn FnMut(Cycle),
     ) -> Vec<GraphResult> {
         on_kinds!(self, &self.fabric, kinds => self.graphs_on(kinds, graphs, stop, progress))
     }
@@ -62,7 +62,7 @@ impl Session {
         kinds: Kinds<'_, A, M>,
         graphs: &[Arc<Exchange>],
         stop: &AtomicBool,
-        mut progress: impl FnMut(Cycle),
+        progress: &mut dyn FnMut(Cycle),
     ) -> Vec<GraphResult> {
         /// Cycles between two looks at the clock on the wall.
         const STRIDE: u64 = 1 << 14;

@@ -134,7 +134,7 @@ impl Session {
         offered: f64,
         plan: &Plan,
         stop: &AtomicBool,
-        progress: impl FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
     ) -> (Point, Measurement) {
         on_kinds!(self, job.fabric(), kinds => {
             let whole = plan.duration.map(|duration| duration + plan.warm_up.unwrap_or(0));

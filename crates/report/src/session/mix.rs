@@ -117,7 +117,7 @@ impl<'a> Mix<'a> {
 
 impl Session {
     /// Runs `mix` until everything is over in it that ends.
-    pub fn mix(&self, mix: Mix<'_>, stop: &AtomicBool, progress: impl FnMut(Progress)) -> MixResult {
+    pub fn mix(&self, mix: Mix<'_>, stop: &AtomicBool, progress: &mut dyn FnMut(Progress)) -> MixResult {
         let job = mix.job(self);
         on_kinds!(self, job.fabric(), kinds => {
             let record = self.fault_record(None);
@@ -131,7 +131,7 @@ impl Session {
         mix: Mix<'_>,
         job: &Operations<'_>,
         simulation: &mut Simulation<A, N, Recorder>,
-        (stop, progress): (&AtomicBool, impl FnMut(Progress)),
+        (stop, progress): (&AtomicBool, &mut dyn FnMut(Progress)),
     ) -> MixResult {
         /// Cycles between two looks whether everything is over.
         const STRIDE: u64 = 1 << 10;

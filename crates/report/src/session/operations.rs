@@ -109,7 +109,7 @@ impl Session {
         background: Background<'_>,
         patience: Patience,
         stop: &AtomicBool,
-        progress: impl FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
     ) -> Point {
         let OperationsRun { multicast, barrier } = run;
         // A batch holds as many of each as it would alone.

@@ -183,7 +183,7 @@ impl Session {
     }
 
     /// Runs a train to its end.
-    pub fn train(&self, run: TrainRun, stop: &AtomicBool, progress: impl FnMut(Cycle)) -> TrainResult {
+    pub fn train(&self, run: TrainRun, stop: &AtomicBool, progress: &mut dyn FnMut(Cycle)) -> TrainResult {
         let mut promised = self.fabric.clone();
         promised.payloads = run.0.payload..=run.0.payload;
         on_kinds!(self, &promised, kinds => self.train_on(kinds, run, stop, progress))
@@ -194,7 +194,7 @@ impl Session {
         kinds: Kinds<'_, A, M>,
         run: TrainRun,
         stop: &AtomicBool,
-        mut progress: impl FnMut(Cycle),
+        progress: &mut dyn FnMut(Cycle),
     ) -> TrainResult {
         /// Cycles between two looks at the clock on the wall.
         const STRIDE: u64 = 1 << 14;

@@ -37,7 +37,7 @@ fn on_machine(name: &str, machine: &str) -> Outcome<String> {
     let placement = Placement::linear(graph.ranks(), &Placement::everywhere(session.fabric().nodes()))
         .map_err(|error| error.to_string())?;
     let exchange = session.exchange(&Arc::new(graph), placement, 0).map_err(|error| error.to_string())?;
-    let results = session.graphs(&[exchange], &AtomicBool::new(false), |_| {});
+    let results = session.graphs(&[exchange], &AtomicBool::new(false), &mut |_| {});
     Ok(results.iter().map(|result| rows(&session, result)).collect())
 }
 

@@ -180,7 +180,7 @@ fn choice(pattern: &str) -> Outcome<TrafficChoice> {
 fn point(session: &Session, traffic: Traffic, load: Fraction, measured: u64) -> Point {
     let (warm_up, duration) = (Some(Cycle(measured / 2)), Some(Cycle(measured)));
     let patience = Patience { precision: 0.02, warm_up, duration };
-    session.point(&Arc::new(traffic), load.as_f64(), patience, &AtomicBool::new(false), |_| {})
+    session.point(&Arc::new(traffic), load.as_f64(), patience, &AtomicBool::new(false), &mut |_| {})
 }
 
 fn row(point: &Point) -> String {
