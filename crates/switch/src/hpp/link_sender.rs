@@ -123,7 +123,7 @@ fn next_due<T: Time>(advert_timers: &[AdvertTimer<T>]) -> T {
 /// Repeats what was said, on a link that is free from cycle `free` on, in as many whole rounds as fit into the cycles up to
 /// `now`, if there are any: rounds in which there is nothing new to say and no advert waits for another. Such a round comes
 /// back as it was after a period. Returns whose turn was the last one.
-#[inline(never)]
+#[inline(always)]
 fn repeat_rounds<T: Time>(
     advert_timers: &mut [AdvertTimer<T>],
     free: &mut T,
@@ -281,7 +281,7 @@ impl<T: Time> LinkSender<T> {
             if at > now {
                 return;
             }
-            if now.since(at) <= cx.timing().long || !self.repeat(advert_timers, now, at, cx) {
+            if now.since(at) <= cx.timing().long || !self.repeat::<N>(advert_timers, now, at, cx) {
                 self.send_advert(advert_timers, receivers, at, owner, cx);
             }
         }
@@ -321,9 +321,17 @@ impl<T: Time> LinkSender<T> {
     }
 
     /// Repeats what was said from cycle `at` on, up to `now`, in as many rounds as it can be done at once. Says whether it
-    /// could.
-    #[cold]
-    fn repeat(&mut self, advert_timers: &mut [AdvertTimer<T>], now: T, at: T, cx: &mut impl ShardCx) -> bool {
+    /// could. Of `N` VCs, if that is not 0.
+    #[inline(never)]
+    fn repeat<const N: usize>(
+        &mut self,
+        advert_timers: &mut [AdvertTimer<T>],
+        now: T,
+        at: T,
+        cx: &mut impl ShardCx,
+    ) -> bool {
+        let vcs = if N == 0 { advert_timers.len() } else { N };
+        let advert_timers = &mut advert_timers[..vcs];
         let long = cx.timing().long;
         if advert_timers.iter().any(|advert_timer| advert_timer.news <= at + long) {
             return false;
