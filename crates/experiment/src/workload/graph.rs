@@ -364,8 +364,7 @@ impl Tasks for GraphWorkload {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Vec<GraphResult> {
-        let mut tell = |now| progress(Progress::at(now));
-        let mut results = session.graphs(task, stop, &mut tell);
+        let mut results = session.graphs(task, stop, &mut |now| progress(Progress::at(now)));
         self.name_results(&mut results);
         results
     }
