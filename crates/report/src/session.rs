@@ -3,6 +3,9 @@
 //! ```text
 //! Machine -> Fabric + NICs with processes -> Simulation -> measurement -> Point or GraphResult
 //! ```
+//!
+//! Simulations are compiled here, once for all programs that measure something: no entry point is generic, and what hears of
+//! progress is a trait object.
 
 pub mod barrier;
 mod broken;
