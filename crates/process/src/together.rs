@@ -3,7 +3,7 @@
 //! They act in the order in which they stand, and know nothing of each other: each has a processor of its own. What comes in
 //! goes to the one that its flow names, which is its place in that order.
 
-use crate::{Injector, Messenger, Multicaster, Synchroniser, Train};
+use crate::{Injector, Messenger, Multicaster, Requester, Synchroniser, Train};
 use flitway_engine::Cycle;
 use flitway_fabric::{Endpoint, Outgoing, PROCESSES_MAX, Up};
 use flitway_wiring::Destination;
@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub enum Process {
     /// Synthetic traffic.
     Injector(Injector),
+    /// Synthetic traffic whose packets are answered.
+    Requester(Box<Requester>),
     /// Ranks of a task graph.
     Messenger(Box<Messenger>),
     /// Multicast operations.
@@ -29,6 +31,7 @@ macro_rules! ask {
     ($process:expr, $endpoint:ident => $answer:expr) => {
         match $process {
             Process::Injector($endpoint) => $answer,
+            Process::Requester($endpoint) => $answer,
             Process::Messenger($endpoint) => $answer,
             Process::Multicaster($endpoint) => $answer,
             Process::Synchroniser($endpoint) => $answer,

@@ -280,7 +280,7 @@ impl Recorder {
         self.delivered_of[delivery.source.index()] += u64::from(delivery.flits);
     }
 
-    /// Takes in a request or a reply, or a packet of a multicast operation or of a barrier.
+    /// Takes in a request or a reply, a packet of a message, or a packet of a multicast operation or of a barrier.
     #[inline(never)]
     fn record_other(&mut self, delivery: Delivery) {
         if delivery.flow.is(FlowKind::Request) {

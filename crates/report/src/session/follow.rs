@@ -4,7 +4,6 @@ use super::Session;
 use super::barrier::BarrierRun;
 use super::job::{Injectors, Job, Requesters};
 use super::multicast::MulticastRun;
-use super::nodes::on_kinds;
 use super::operations::{Operations, OperationsRun};
 use crate::watch::Watch;
 use flitway_engine::Cycle;
@@ -35,11 +34,7 @@ impl Session {
     /// The same of task graphs.
     #[must_use]
     pub fn follow_graphs(&self, graphs: &[Arc<Exchange>], follow: &Follow, stop: &AtomicBool) -> Vec<Watch> {
-        on_kinds!(self, self.fabric(), kinds => {
-            let mut simulation = self.graphs_of(kinds, graphs, &follow.watch);
-            simulation.run_until(follow.until, stop);
-            simulation.gather_observers(std::mem::take)
-        })
+        self.follow(&Operations::of_graphs(self, graphs), follow, stop)
     }
 
     /// The same of multicast operations, with `traffic` beside them.

@@ -1,12 +1,14 @@
 //! Task graphs on a machine, side by side, with nothing else beside them.
 
 use super::nodes::{Kinds, gather_processes, on_kinds};
+use super::operations::Operations;
 use super::{Session, stories};
 use crate::details::Details;
 use crate::graph::GraphResult;
 use crate::latencies::latencies;
 use crate::measure::sent_flits;
 use crate::memory::{Guard, peak_rss_bytes};
+use crate::recorder::Recorder;
 use crate::stages::Stages;
 use crate::watch::{Slowest, Watch};
 use flitway_engine::window::Outcome;
@@ -14,7 +16,7 @@ use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Architecture, ShardModel};
 use flitway_fabric::{Endpoint, Observer, Simulation};
 use flitway_nic::{Nic, NicModel};
-use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Process, Together};
+use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Together};
 use flitway_workload::graph::{GraphSummary, Placement, RankCosts, TaskGraph};
 use serde_json::Value;
 use std::sync::Arc;
@@ -68,7 +70,8 @@ impl Session {
         const STRIDE: u64 = 1 << 14;
         let started = Instant::now();
         let watch = Watch::slowest(self.has_details).with_latencies();
-        let mut simulation = self.graphs_of(kinds, graphs, &watch);
+        let job = Operations::of_graphs(self, graphs);
+        let mut simulation = self.simulation_of(&job, kinds, &watch, None);
         let mut guard = Guard::new();
         let outcome = loop {
             let outcome = simulation.run_stride(STRIDE, stop);
@@ -101,48 +104,28 @@ impl Session {
         let mut results = results(&mut simulation, (&nodes, summaries), &whole, self.machine.clock);
         if self.has_details {
             // They saw the same network.
-            let details = self.graph_details(kinds, &mut simulation, graphs, (load_of, end), stop);
+            let details = self.graph_details(&job, &mut simulation, (load_of, end), stop);
             results.iter_mut().for_each(|result| result.details = Some(details.clone()));
         }
         results
     }
 
-    pub(super) fn graphs_of<A: Architecture, M: NicModel>(
-        &self,
-        kinds: Kinds<'_, A, M>,
-        graphs: &[Arc<Exchange>],
-        watch: &Watch,
-    ) -> Simulation<A, M::Nic<Together>, Watch> {
-        let process = |node| {
-            let messenger =
-                |exchange: &Arc<Exchange>| Process::Messenger(Box::new(Messenger::new(exchange, node)));
-            Together::new(graphs.iter().map(messenger).collect())
-        };
-        self.simulation(kinds, process, || watch.clone())
-    }
-
     /// The details of a run of task graphs, which is over.
-    fn graph_details<A: Architecture, M: NicModel>(
+    fn graph_details<A: Architecture, N: Nic<Process = Together>>(
         &self,
-        kinds: Kinds<'_, A, M>,
-        simulation: &mut Simulation<A, M::Nic<Together>, Watch>,
-        graphs: &[Arc<Exchange>],
+        job: &Operations<'_>,
+        simulation: &mut Simulation<A, N, Recorder>,
         (load_of, end): (Option<Vec<f64>>, Cycle),
         stop: &AtomicBool,
     ) -> Box<Details> {
         let (mut slowest, mut latencies) = (Slowest::default(), latencies());
-        for (part, of_packets) in
-            simulation.gather_observers(|watch| (watch.take_slowest(), watch.latencies().cloned()))
-        {
+        for mut watch in simulation.gather_observers(|recorder| std::mem::take(recorder.watch_mut())) {
+            let (part, of_packets) = (watch.take_slowest(), watch.latencies());
             slowest.add(&part);
             let part = of_packets.map(|part| latencies.add(part));
             part.transpose().expect("histograms of one precision that grow as needed can be added");
         }
-        let stories = stories(&self.fabric, &slowest, |watch, until| {
-            let mut again = self.graphs_of(kinds, graphs, &watch);
-            again.run_until(until, stop);
-            again.gather_observers(std::mem::take)
-        });
+        let stories = stories(&self.fabric, &slowest, |watch, until| self.again(job, &watch, until, stop));
         let span = [Cycle::ZERO, end];
         let mut details = Details { load_of, stories, span, ..Details::default() };
         let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));

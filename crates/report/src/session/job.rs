@@ -11,7 +11,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Simulation};
 use flitway_nic::{Nic, NicModel};
-use flitway_process::{Injector, Requester};
+use flitway_process::{Injector, Process, Requester, Together};
 use flitway_switch::AnyFabric;
 use flitway_wiring::NodeId;
 use flitway_workload::traffic::Traffic;
@@ -20,6 +20,8 @@ use std::sync::atomic::AtomicBool;
 
 /// A workload that is measured in batches, fitted to a machine.
 pub(super) trait Job {
+    /// What runs on a node. Every kind of it costs a compilation of all switches and NICs: there are two, synthetic traffic
+    /// alone and anything [`Together`].
     type Process: Endpoint;
 
     /// The fabric, with what it needs in tables and registers.
@@ -89,16 +91,16 @@ impl<'a> Requesters<'a> {
 }
 
 impl Job for Requesters<'_> {
-    type Process = Requester;
+    type Process = Together;
 
     fn fabric(&self) -> &AnyFabric {
         &self.fabric
     }
 
-    fn process(&self, node: NodeId) -> Requester {
+    fn process(&self, node: NodeId) -> Together {
         let Session { machine, fabric, seed, .. } = self.session;
         let requester = Requester::new(self.traffic, machine.packet, node, fabric.rails, *seed);
-        requester.expect("somebody answers its packets")
+        Together::new(vec![Process::Requester(Box::new(requester.expect("somebody answers its packets")))])
     }
 
     fn traffic(&self) -> Option<&Traffic> {
@@ -109,7 +111,7 @@ impl Job for Requesters<'_> {
         recorder
     }
 
-    fn course<A: Architecture, N: Nic<Process = Requester>>(&self) -> impl Course<A, N> {
+    fn course<A: Architecture, N: Nic<Process = Together>>(&self) -> impl Course<A, N> {
         Answered
     }
 }
@@ -117,7 +119,7 @@ impl Job for Requesters<'_> {
 /// The course of a run in which packets are answered.
 struct Answered;
 
-impl<A: Architecture, N: Nic<Process = Requester>> Course<A, N> for Answered {
+impl<A: Architecture, N: Nic<Process = Together>> Course<A, N> for Answered {
     fn aims(&self) -> Vec<Aim> {
         vec![Aim::Packets, Aim::RoundTrips]
     }

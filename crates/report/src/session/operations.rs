@@ -161,6 +161,11 @@ impl<'a> Operations<'a> {
         Operations { session, traffic, multicast, barrier, exchanges: &[], train: None, fabric }
     }
 
+    /// Of task graphs alone.
+    pub(super) fn of_graphs(session: &'a Session, exchanges: &'a [Arc<Exchange>]) -> Self {
+        Operations::new(session, None, None, None).with_ends(exchanges, None)
+    }
+
     /// With task graphs and a train beside them.
     pub(super) fn with_ends(self, exchanges: &'a [Arc<Exchange>], train: Option<TrainRun>) -> Self {
         Operations { exchanges, train, ..self }

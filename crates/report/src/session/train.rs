@@ -1,13 +1,13 @@
 //! A train of packets on a machine: how long it takes, and what the multi-rail model says of it.
 
 use super::Session;
-use super::nodes::{Kinds, ask_process, on_kinds};
+use super::nodes::{ask_process, on_kinds};
+use super::operations::Operations;
 use crate::memory::peak_rss_bytes;
+use crate::watch::Watch;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle};
-use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_fabric::{Simulation, Unobserved};
-use flitway_nic::NicModel;
+use flitway_fabric::simulation::Counters;
 use flitway_process::Train;
 use flitway_process::train::TrainSettings;
 use flitway_wiring::NodeId;
@@ -184,35 +184,26 @@ impl Session {
 
     /// Runs a train to its end.
     pub fn train(&self, run: TrainRun, stop: &AtomicBool, progress: &mut dyn FnMut(Cycle)) -> TrainResult {
-        let mut promised = self.fabric.clone();
-        promised.payloads = run.0.payload..=run.0.payload;
-        on_kinds!(self, &promised, kinds => self.train_on(kinds, run, stop, progress))
-    }
-
-    fn train_on<A: Architecture, M: NicModel>(
-        &self,
-        kinds: Kinds<'_, A, M>,
-        run: TrainRun,
-        stop: &AtomicBool,
-        progress: &mut dyn FnMut(Cycle),
-    ) -> TrainResult {
         /// Cycles between two looks at the clock on the wall.
         const STRIDE: u64 = 1 << 14;
-        let started = Instant::now();
-        let mut simulation = self.simulation(kinds, |node| self.train_of(run, node), || Unobserved);
-        let receiver = |simulation: &mut Simulation<A, M::Nic<Train>, Unobserved>| {
-            ask_process(simulation, run.to(), |train| train.clone())
-        };
-        loop {
-            let outcome = simulation.run_stride(STRIDE, stop);
-            if outcome != Outcome::Reached || receiver(&mut simulation).received() == run.count() {
-                break;
-            }
-            progress(simulation.now());
-        }
-        simulation.settle();
-        let receiver = receiver(&mut simulation);
-        self.train_result(run, &receiver, simulation.counters(), started.elapsed())
+        let mut promised = self.fabric.clone();
+        promised.payloads = run.0.payload..=run.0.payload;
+        let job = Operations::new(self, None, None, None).with_ends(&[], Some(run));
+        on_kinds!(self, &promised, kinds => {
+            let started = Instant::now();
+            let mut simulation = self.simulation_of(&job, kinds, &Watch::default(), None);
+            let receiver = loop {
+                let outcome = simulation.run_stride(STRIDE, stop);
+                let receiver = ask_process(&mut simulation, run.to(), |it| it.train().cloned());
+                let receiver = receiver.expect("the train that it was given");
+                if outcome != Outcome::Reached || receiver.received() == run.count() {
+                    break receiver;
+                }
+                progress(simulation.now());
+            };
+            simulation.settle();
+            self.train_result(run, &receiver, simulation.counters(), started.elapsed())
+        })
     }
 
     /// The part of `node` in a train.
