@@ -13,6 +13,13 @@ const CASES: &[(&str, &[&str])] = &[
     ("sp-switch-16", &["sp-switch-16", "--load", "0.5", "--warm-up", "50us", "--duration", "150us"]),
 ];
 
+/// What reads how much memory there is: in a run that takes longer more often. They are not counted.
+const BY_THE_CLOCK: [&str; 3] = [
+    "flitway_report::memory::Guard::is_exhausted",
+    "flitway_report::memory::fits_for",
+    "flitway_report::memory::peak_rss_bytes",
+];
+
 /// By how much figures may differ from those accepted, in percent.
 const TOLERANCE: f64 = 1.5;
 
@@ -114,7 +121,10 @@ fn build() -> Result<PathBuf, String> {
 /// Instructions of `flitway run` with these arguments, on one thread.
 fn instructions(binary: &PathBuf, arguments: &[&str]) -> Result<u64, String> {
     let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(binary).arg("run");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command.args(BY_THE_CLOCK.map(|function| format!("--toggle-collect={function}")));
+    // It counts from the start, and not in those functions.
+    command.arg("--collect-atstart=yes").arg(binary).arg("run");
     command.args(arguments).args(["--threads", "1", "--json", "-"]);
     let output = command.output().map_err(|error| {
         format!("valgrind cannot be started: {error}; on Debian, apt-get install valgrind")
