@@ -186,8 +186,9 @@ fn key_of_passage(passage: &Passage) -> [u64; 6] {
 }
 
 fn key_of_loss(loss: &Loss) -> [u64; 6] {
-    let Loss { component, source, destination, created, flow, cause, .. } = *loss;
-    [component.into(), source.0.into(), destination.0.into(), created.0, cause as u64, flow.tag]
+    let Loss { component, source, destination, created, flow, flits, was_sent, cause, .. } = *loss;
+    let what = cause as u64 | u64::from(was_sent) << 8 | u64::from(flits) << 16;
+    [component.into(), source.0.into(), destination.0.into(), created.0, what, flow.tag]
 }
 
 fn key_of_change(change: &LinkChange) -> [u64; 6] {

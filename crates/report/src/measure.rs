@@ -310,7 +310,7 @@ struct Series<'a> {
     warmed_up: Batch,
     batches: Vec<Batch>,
     /// Flits that NIC ports have sent since the start.
-    injected: u64,
+    sent: u64,
     /// A few, evenly spaced, and the last one.
     snapshots: Vec<Snapshot>,
 }
@@ -367,7 +367,7 @@ fn spacing(count: usize) -> usize {
 impl<'a> Series<'a> {
     fn new(length: u64, plan: &'a Plan, aims: Vec<Aim>) -> Self {
         let (warmed_up, batches, snapshots) = (Batch::default(), Vec::new(), Vec::new());
-        Series { length, plan, aims, warmed_up, batches, injected: 0, snapshots }
+        Series { length, plan, aims, warmed_up, batches, sent: 0, snapshots }
     }
 }
 
@@ -381,8 +381,8 @@ impl Series<'_> {
         let mut batch = Batch::default();
         simulation.gather_observers(Recorder::take).iter().for_each(|part| batch.add(part));
         // Where nobody counts what is sent, it is what comes.
-        let injected = simulation.injected_flits().unwrap_or(self.injected + batch.delivered_flits);
-        batch.injected_flits = injected - std::mem::replace(&mut self.injected, injected);
+        let sent = simulation.injected_flits().unwrap_or(self.sent + batch.delivered_flits);
+        batch.injected_flits = sent - std::mem::replace(&mut self.sent, sent) + batch.discarded_flits;
         course.collect(simulation, &mut batch);
         batch
     }

@@ -28,8 +28,12 @@ pub struct Batch {
     pub created_flits: u64,
     /// Flits of the packets created, of each packet once: what NIC ports have to send.
     pub queued_flits: u64,
-    /// Flits that NIC ports have sent, which recorders do not see.
+    /// Flits that NIC ports have sent, which recorders do not see, or discarded.
     pub injected_flits: u64,
+    /// Flits of packets that are lost for good.
+    pub lost_flits: u64,
+    /// Those of them that NIC ports have discarded instead of sending them.
+    pub discarded_flits: u64,
     /// Flits delivered, those of multicast operations included.
     pub delivered_flits: u64,
     /// What has been seen of multicast operations, which do not count in the rest.
@@ -69,6 +73,8 @@ impl Default for Batch {
             created_flits: 0,
             queued_flits: 0,
             injected_flits: 0,
+            lost_flits: 0,
+            discarded_flits: 0,
             delivered_flits: 0,
             operations: Operations::default(),
             barriers: Barriers::default(),
@@ -97,6 +103,8 @@ impl Batch {
             created_flits,
             queued_flits,
             injected_flits,
+            lost_flits,
+            discarded_flits,
             delivered_flits,
             operations,
             barriers,
@@ -118,6 +126,8 @@ impl Batch {
             (&mut self.created_flits, created_flits),
             (&mut self.queued_flits, queued_flits),
             (&mut self.injected_flits, injected_flits),
+            (&mut self.lost_flits, lost_flits),
+            (&mut self.discarded_flits, discarded_flits),
             (&mut self.delivered_flits, delivered_flits),
             (&mut self.packets, packets),
             (&mut self.flits, flits),
@@ -139,6 +149,12 @@ impl Batch {
         {
             sum.add(part).expect("histograms of one precision that grow as needed can be added");
         }
+    }
+
+    /// Flits that the network is rid of: delivered, or lost.
+    #[must_use]
+    pub fn gone_flits(&self) -> u64 {
+        self.delivered_flits + self.lost_flits
     }
 
     /// Mean packet latency in cycles, of the packets delivered.
@@ -305,6 +321,11 @@ impl LinkObserver for Recorder {
     }
 
     fn lost(&mut self, loss: &Loss) {
+        let flits = u64::from(loss.flits);
+        self.batch.lost_flits += flits;
+        if !loss.was_sent {
+            self.batch.discarded_flits += flits;
+        }
         if let Some(faults) = &mut self.faults {
             faults.lose(loss);
         }

@@ -95,6 +95,10 @@ pub struct Loss {
     pub created: Cycle,
     /// What it was part of.
     pub flow: Flow,
+    /// Length on the link in flits.
+    pub flits: u16,
+    /// Whether its NIC port had sent it.
+    pub was_sent: bool,
     /// Why.
     pub cause: LossCause,
 }

@@ -120,10 +120,10 @@ impl World {
 
     /// A packet is lost at `component`.
     fn lose(&mut self, packet: usize, component: ComponentNumber, cause: LossCause) {
-        let Travelling { source, ref packet, .. } = self.packets[packet];
+        let Travelling { source, ref packet, flits, injected, .. } = self.packets[packet];
         let (at, destination, created) = (Cycle(self.now), destination(packet), packet.created);
-        let flow = packet.flow;
-        let loss = Loss { at, component, source, destination, created, flow, cause };
+        let (flow, flits, was_sent) = (packet.flow, flits as u16, injected > 0);
+        let loss = Loss { at, component, source, destination, created, flow, flits, was_sent, cause };
         self.counters.lose(&loss, &mut self.record);
     }
 

@@ -20,8 +20,8 @@ impl Growth {
     }
 }
 
-/// By how much more was created than delivered, as a fraction of what was created, and how much of that may be chance: a
-/// standard deviation.
+/// By how much more was created than delivered or lost, as a fraction of what was created, and how much of that may be chance:
+/// a standard deviation.
 pub(super) struct Excess {
     pub(super) by: f64,
     pub(super) chance: f64,
@@ -34,6 +34,7 @@ impl Excess {
     pub(super) fn of(batches: &[Batch], length: u64) -> Excess {
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
         let (created, delivered) = (sum(|batch| batch.created_flits), sum(|batch| batch.delivered_flits));
+        let gone = sum(Batch::gone_flits);
         let cycles = batches.len() as f64 * length as f64;
         // By Little's law; what is under way comes and goes by itself, at the beginning and at the end, packet by packet.
         let variance = |flits: f64, latency: f64, whole: f64| 2.0 * flits / cycles * latency * whole;
@@ -52,7 +53,7 @@ impl Excess {
             (variance(delivered, latency, packet), packet)
         };
         let part = |flits: f64| flits / created.max(1.0);
-        Excess { by: part(created - delivered), chance: part(variance.sqrt()), one: part(one) }
+        Excess { by: part(created - gone), chance: part(variance.sqrt()), one: part(one) }
     }
 
     /// Whether so many deviations of chance do not explain it, nor one packet or operation more or less at the end.

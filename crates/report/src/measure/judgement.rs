@@ -53,7 +53,7 @@ impl Series<'_> {
     /// which there are ever fewer.
     pub(super) fn asks_for_deadlock(&self) -> bool {
         // Where each packet waits for another to be answered nothing is created either.
-        let lags = |batch: &Batch| batch.delivered_flits < batch.created_flits || batch.delivered_flits == 0;
+        let lags = |batch: &Batch| batch.gone_flits() < batch.created_flits || batch.delivered_flits == 0;
         let last = self.batches.last().is_some_and(lags);
         last && is_time_to_look(self.batches.len())
     }
@@ -266,9 +266,10 @@ impl Series<'_> {
     /// Whether the flits under way in the network have a trend over the second half of the run, by more than the precision: if
     /// so, what is delivered may follow much later.
     fn has_moved(&self) -> bool {
-        let mut under_way = self.warmed_up.injected_flits as f64 - self.warmed_up.delivered_flits as f64;
+        let more = |batch: &Batch| batch.injected_flits as f64 - batch.gone_flits() as f64;
+        let mut under_way = more(&self.warmed_up);
         let contents = self.batches.iter().map(|batch| {
-            under_way += batch.injected_flits as f64 - batch.delivered_flits as f64;
+            under_way += more(batch);
             under_way
         });
         let contents: Vec<f64> = contents.skip(self.batches.len() / 2).collect();
@@ -276,7 +277,8 @@ impl Series<'_> {
         self.aim() == Aim::Packets && stats::trend(&contents, SURE).abs() > self.plan.precision
     }
 
-    /// Whether more was created than delivered after the first `cut` batches, and not by chance: then queues grow, if slowly.
+    /// Whether more was created than delivered or lost after the first `cut` batches, and not by chance: then queues grow, if
+    /// slowly.
     fn has_grown(&self, cut: usize) -> bool {
         let excess = Excess::of(&self.batches[cut..], self.length);
         self.aim() != Aim::Barriers && excess.is_beyond(SURE) && excess.by > self.plan.precision / 4.0
@@ -311,15 +313,13 @@ impl Series<'_> {
         let sum = |batches: &[Batch], of: fn(&Batch) -> u64| batches.iter().map(of).sum::<u64>() as f64;
         let shown = &self.batches[self.fallback()..];
         let injected = sum(shown, |batch| batch.injected_flits);
-        let delivered = sum(shown, |batch| batch.delivered_flits);
-        let arrived =
-            self.warmed_up.delivered_flits as f64 + sum(&self.batches, |batch| batch.delivered_flits);
+        let gone = sum(shown, Batch::gone_flits);
         // Packets under way come and go by themselves, at the beginning and at the end.
-        let under_way = (self.injected as f64 - arrived).max(0.0);
+        let of_all = |of: fn(&Batch) -> u64| of(&self.warmed_up) as f64 + sum(&self.batches, of);
+        let under_way = (of_all(|batch| batch.injected_flits) - of_all(Batch::gone_flits)).max(0.0);
         let packet = sum(shown, |batch| batch.queued_flits) / sum(shown, |batch| batch.created).max(1.0);
         let chance = (2.0 * under_way * packet).sqrt();
-        self.aim() != Aim::Barriers
-            && injected > delivered * (1.0 + self.plan.precision) + deviations * chance
+        self.aim() != Aim::Barriers && injected > gone * (1.0 + self.plan.precision) + deviations * chance
     }
 }
 
@@ -336,7 +336,7 @@ mod tests {
             plan,
             aims: vec![Aim::Packets],
             warmed_up: Batch::default(),
-            injected: batches.iter().map(|batch| batch.injected_flits).sum(),
+            sent: 0,
             batches,
             snapshots: Vec::new(),
         }

@@ -38,7 +38,7 @@ pub fn measure_whole<A: Architecture, E: Endpoint>(
         strides += 1;
         if strides % TAKEN == 0 {
             let batch = series.take(simulation, course);
-            let looks = batch.delivered_flits <= batch.created_flits && is_time_to_look(strides / TAKEN);
+            let looks = batch.gone_flits() <= batch.created_flits && is_time_to_look(strides / TAKEN);
             whole.add(&batch);
             deadlock = if looks { simulation.deadlock() } else { None };
             if deadlock.is_some() {

@@ -11,7 +11,7 @@ use flitway_fabric::arbiter::ArbiterBank;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
 use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
-use flitway_fabric::observer::{Departure, Observer};
+use flitway_fabric::observer::{Departure, Loss, Observer};
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Conservation, NodeWires};
 use flitway_fabric::{BarrierId, Delivery, FlowKind, LossCause, Packet};
@@ -187,7 +187,8 @@ impl Port {
         let slot = self.take_first(cx.shared, vc);
         let state = cx.shared.pools.states.take(slot);
         self.sender.free_at = now + u64::from(state.flits);
-        cx.counters.lose(&state.loss(now, self.number, LossCause::LinkDown), cx.observer);
+        let loss = Loss { was_sent: false, ..state.loss(now, self.number, LossCause::LinkDown) };
+        cx.counters.lose(&loss, cx.observer);
         if let Some(bounded) = &mut self.bounded {
             bounded.leave(self.sender.free_at, state.flow());
         }

@@ -99,10 +99,11 @@ impl PacketState {
         Stamp { sequence: Sequence(self.port), is_corrupt: self.out_vc != 0 }
     }
 
-    /// That it is lost at `component` in cycle `at`.
+    /// That it is lost at `component` in cycle `at`, after its NIC port has sent it.
     pub(super) fn loss(&self, at: Cycle, component: ComponentNumber, cause: LossCause) -> Loss {
-        let (source, destination, created) = (self.source, self.header.destination(), self.created);
-        Loss { at, component, source, destination, created, flow: self.flow(), cause }
+        let PacketState { source, created, flits, .. } = *self;
+        let (destination, flow) = (self.header.destination(), self.flow());
+        Loss { at, component, source, destination, created, flow, flits, was_sent: true, cause }
     }
 
     /// What it is part of.
