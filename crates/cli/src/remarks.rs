@@ -156,7 +156,7 @@ pub(crate) fn limits(points: &[Point]) -> String {
         let _ = match &stages.slow {
             Some(slow) => write!(
                 text,
-                "\n  limited by       {at}{slow} ({}): the fullest, and slower than others",
+                "\n  limited by       {at}{slow} ({}): the fullest, and below the full rate",
                 limit.name()
             ),
             None => write!(text, "\n  limited by       {at}{}: {}", limit.name(), limit.meaning()),

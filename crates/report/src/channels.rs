@@ -292,7 +292,8 @@ impl ChannelLoads {
                 _ => loads.push((channel.sender, load)),
             }
         }
-        let fullness = |&(sender, load): &(End, f64)| load / fabric.rates.of(sender).as_f64();
+        let flits = fabric.chip.format().packet_flits(traffic.sizes().mean().round().max(1.0) as u32);
+        let fullness = |&(sender, load): &(End, f64)| load / fabric.carries(sender, flits);
         let fullest_of = |of_nodes: bool| {
             let of = loads.iter().filter(|&&(sender, _)| !of_nodes || is_of_node(topology, sender));
             of.map(fullness).fold(0.0, f64::max)
@@ -315,7 +316,7 @@ impl ChannelLoads {
             bound: bound_of_routing,
             shortest_bound: shortest,
             has_rates: has_rates(fabric),
-            classes: classes(fabric, &loads),
+            classes: classes(fabric, &loads, flits),
             busiest: busiest().take(BUSIEST).collect(),
             busiest_count: busiest().count() as u32,
         })
@@ -368,7 +369,7 @@ fn is_of_node(topology: &Topology, sender: End) -> bool {
 }
 
 /// The loads by class and direction, busiest first, then in the order of the classes.
-fn classes(fabric: &Fabric, loads: &[(End, f64)]) -> Vec<ClassLoad> {
+fn classes(fabric: &Fabric, loads: &[(End, f64)], flits: u32) -> Vec<ClassLoad> {
     let topology = fabric.topology();
     let mut found: Vec<ClassLoad> = Vec::new();
     for &(sender, load) in loads {
@@ -392,7 +393,7 @@ fn classes(fabric: &Fabric, loads: &[(End, f64)]) -> Vec<ClassLoad> {
         entry.channels += 1;
         entry.mean += load;
         entry.max = entry.max.max(load);
-        entry.fullest = entry.fullest.max(load / fabric.rates.of(sender).as_f64());
+        entry.fullest = entry.fullest.max(load / fabric.carries(sender, flits));
     }
     found.iter_mut().for_each(|one| one.mean /= f64::from(one.channels));
     let place = |one: &ClassLoad| topology.classes().iter().position(|class| *class == one.class);

@@ -18,6 +18,7 @@ use flitway_wiring::NodeId;
 use flitway_wiring::topology::{End, Topology};
 use flitway_wiring::{PortId, SwitchId};
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -314,7 +315,11 @@ fn what_limits(
     let packet = flits / packets / measurement.duration.max(1) as f64;
     let share = fabric.chip.credit_share(total.payload as f64 / total.packets.max(1) as f64, flits / packets);
     let back: HashMap<_, _> = all.iter().map(|(it, load)| ((it.rail, it.from, it.to), *load)).collect();
-    let carried = Carried::new(fabric, [measurement.warm_up, measurement.warm_up + measurement.duration]);
+    let carried = Carried::new(
+        fabric,
+        [measurement.warm_up, measurement.warm_up + measurement.duration],
+        (flits / packets).round() as u32,
+    );
     // As a part of what the channel can carry. One that carries nothing is not full.
     let occupied = |&(it, load): &(ChannelEnds, f64)| {
         let could = carried.of(&it);
@@ -349,8 +354,10 @@ fn what_limits(
     };
     let shows =
         |&&(channel, _): &&(ChannelEnds, f64)| limit.stage().is_none_or(|stage| channel.stage() == stage);
-    // The first of those that are equally full.
-    let fullest = occupied.iter().filter(shows).rev().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    // The slowest of those that are full, and the first of equals.
+    let rank = |&(channel, taken): &(ChannelEnds, f64)| [taken.min(FULL), -carried.of(&channel), taken];
+    let is_above = |a: &&_, b: &&_| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal);
+    let fullest = occupied.iter().filter(shows).rev().max_by(is_above);
     let beside = |&(channel, taken): &(ChannelEnds, f64)| {
         let mean = loads[channel.stage() as usize].mean_busy;
         Fullest {

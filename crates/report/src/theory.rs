@@ -16,7 +16,7 @@
 use flitway_engine::Clock;
 use flitway_fabric::{Fabric, Rate};
 use flitway_wiring::NodeId;
-use flitway_wiring::routing::Hop;
+use flitway_wiring::routing::{Arrival, Hop};
 use flitway_wiring::topology::End;
 use flitway_wiring::{PortId, SwitchId};
 use flitway_workload::traffic::Traffic;
@@ -94,6 +94,7 @@ impl Theory {
         }
         let topology = fabric.topology();
         let payload = traffic.sizes().mean().round().max(1.0) as u32;
+        let flits = fabric.chip.format().packet_flits(payload);
         let mut ways = Ways::new(fabric, payload);
         let mut loads = Loads::new(fabric, traffic, ways.channels());
         let (mut sums, mut injection, mut sent) = (Sums::default(), 0.0_f64, 0.0_f64);
@@ -119,12 +120,12 @@ impl Theory {
                 }
             }
             injection = injection.max(sums.sent);
-            sent = sent.max(sums.sent / fabric.rates.of(End::Node(source)).as_f64());
+            sent = sent.max(sums.sent / fabric.carries(End::Node(source), flits));
         }
         let Sums { latency, weights, across, .. } = sums;
         let channels = loads.of_channels();
         let busiest = busiest_of(fabric, &channels, |_, load| load);
-        let fullest = busiest_of(fabric, &channels, |rate, load| load / rate.as_f64());
+        let fullest = busiest_of(fabric, &channels, |sender, load| load / fabric.carries(sender, flits));
         let bisection = bisection_flits(fabric);
         Some(Theory {
             zero_load_cycles: latency / weights,
@@ -220,6 +221,8 @@ struct Ways<'a> {
     first: Vec<u32>,
     /// By channel: cycles on its link, and those that a packet takes longer because it is slow.
     links: Vec<(u64, u64)>,
+    /// By channel: the switch that it leads to, and its port there.
+    leads: Vec<Option<(SwitchId, PortId)>>,
     switch: Option<SwitchId>,
     /// Cycles on the link from the node that sends.
     injection: f64,
@@ -238,13 +241,17 @@ struct Ways<'a> {
 impl<'a> Ways<'a> {
     fn new(fabric: &'a Fabric, payload: u32) -> Self {
         let topology = fabric.topology();
-        let (mut first, mut links) = (vec![0], Vec::new());
+        let (mut first, mut links, mut leads) = (vec![0], Vec::new(), Vec::new());
         for switch in (0..topology.switches()).map(SwitchId) {
             for port in (0..topology.ports(switch)).map(PortId) {
                 let link = topology.wire(switch, port);
                 let latency = link.map_or(0, |(link, _)| u64::from(fabric.latencies[link.index()]));
                 let rate = fabric.rates.of(End::Switch(switch, port));
                 links.push((latency, fabric.slow_cycles(rate, payload)));
+                leads.push(match link {
+                    Some((_, End::Switch(next, port))) => Some((next, port)),
+                    _ => None,
+                });
             }
             first.push(links.len() as u32);
         }
@@ -254,6 +261,7 @@ impl<'a> Ways<'a> {
             first,
             over: vec![0; links.len()],
             links,
+            leads,
             switch: None,
             injection: 0.0,
             slow: 0,
@@ -285,7 +293,7 @@ impl<'a> Ways<'a> {
             let routing = &self.fabric.routing;
             let (mut count, mut cycles) = (1, 0);
             if routing.is_plain() {
-                cycles += self.walk(routing.path(source, destination));
+                cycles += self.walk_to(source, destination);
             } else {
                 let paths = routing.paths(source, destination);
                 count = paths.len();
@@ -300,15 +308,42 @@ impl<'a> Ways<'a> {
         self.taken.iter().for_each(|&channel| self.over[channel as usize] += 1);
     }
 
+    /// Notes the channels of the only way. Returns its cycles as [`Self::walk`] does.
+    fn walk_to(&mut self, source: NodeId, destination: NodeId) -> u64 {
+        let (mut here, mut arrival) = self.fabric.routing.start(source);
+        let mut so_far = Walked { links: 0, slow: self.slow, hops: 0 };
+        loop {
+            let hop = self.fabric.routing.next(here, arrival, destination);
+            let channel = self.cross(here, hop, &mut so_far);
+            let Some((next, port)) = self.leads[channel as usize] else { return self.cycles_of(&so_far) };
+            (here, arrival) = (next, Arrival { port, class: hop.class });
+        }
+    }
+
     /// Notes the channels of `path`. Returns its cycles from the first switch on, when nothing is in the way.
     fn walk(&mut self, path: impl Iterator<Item = (SwitchId, Hop)>) -> u64 {
-        let (mut links, mut slow, mut hops) = (0, self.slow, 0);
+        let mut so_far = Walked { links: 0, slow: self.slow, hops: 0 };
         for (switch, hop) in path {
-            let channel = self.first[switch.index()] + hop.port.0;
-            self.taken.push(channel);
-            let (cycles, longer) = self.links[channel as usize];
-            (links, slow, hops) = (links + cycles, self.fabric.slower(slow, longer), hops + 1);
+            self.cross(switch, hop, &mut so_far);
         }
+        self.cycles_of(&so_far)
+    }
+
+    /// Notes the channel of a hop, and what it costs.
+    #[inline(always)]
+    fn cross(&mut self, switch: SwitchId, hop: Hop, so_far: &mut Walked) -> u32 {
+        let channel = self.first[switch.index()] + hop.port.0;
+        self.taken.push(channel);
+        let (cycles, longer) = self.links[channel as usize];
+        so_far.links += cycles;
+        so_far.hops += 1;
+        if longer > 0 {
+            so_far.slow = self.fabric.slower(so_far.slow, longer);
+        }
+        channel
+    }
+
+    fn cycles_of(&self, &Walked { links, slow, hops }: &Walked) -> u64 {
         links + slow + self.fabric.chip.zero_load_cycles(hops, self.payload)
     }
 
@@ -317,6 +352,13 @@ impl<'a> Ways<'a> {
         let [begin, end] = [destination.index(), destination.index() + 1].map(|at| self.begins[at] as usize);
         (&self.taken[begin..end], self.cycles[destination.index()].1)
     }
+}
+
+/// What a way has cost so far: cycles on links, those that packets take longer on slow ones, switches.
+struct Walked {
+    links: u64,
+    slow: u64,
+    hops: u32,
 }
 
 /// Flits per cycle of the links between the halves of the nodes each way, where they are known and carry the same.
@@ -337,15 +379,15 @@ pub fn rate_between_switches(fabric: &Fabric) -> Option<Rate> {
     rates.all(|rate| rate == first).then_some(first)
 }
 
-/// The largest of what `of` makes of the rate and the load of a channel, between switches and into a node.
-fn busiest_of(fabric: &Fabric, channels: &[f64], of: impl Fn(Rate, f64) -> f64) -> [f64; 2] {
+/// The largest of what `of` makes of the sender and the load of a channel, between switches and into a node.
+fn busiest_of(fabric: &Fabric, channels: &[f64], of: impl Fn(End, f64) -> f64) -> [f64; 2] {
     let topology = fabric.topology();
     let mut busiest = [0.0_f64; 2];
     let ports = |switch| (0..topology.ports(switch)).map(move |port| (switch, PortId(port)));
     for ((switch, port), &load) in (0..topology.switches()).map(SwitchId).flat_map(ports).zip(channels) {
         let end = topology.wire(switch, port).map(|(_, end)| end);
         let stage = &mut busiest[usize::from(matches!(end, Some(End::Node(_))))];
-        *stage = stage.max(of(fabric.rates.of(End::Switch(switch, port)), load));
+        *stage = stage.max(of(End::Switch(switch, port), load));
     }
     busiest
 }

@@ -13,6 +13,7 @@ use flitway_machine::Machine;
 use flitway_report::bill::Bill;
 use flitway_report::channels::{ChannelLoads, Waiting};
 use flitway_report::faults::FaultPlan;
+use flitway_report::measure::Verdict;
 use flitway_report::point::Point;
 use flitway_report::session::{Patience, Session};
 use flitway_report::stages::Limit;
@@ -95,6 +96,40 @@ fn a_class_of_links_that_are_slower_than_others_is_what_limits() {
     let session = session("sp-switch-16-input", &["link.rate.level-1=300 Mbit/s"]);
     let slow = Some("links \"level-1\" at 1 flit in 4 cycles".to_owned());
     assert_eq!(limits(&session, "uniform", 100), (Some(Limit::Arbitration), slow));
+}
+
+#[test]
+fn a_window_that_closes_is_what_limits_and_no_more_is_accepted_than_it_allows() {
+    for window in [1, 2, 4, 8, 12] {
+        let session = session("nrc", &[&format!("switch.link.window={window}")]);
+        let theory = Theory::new(session.fabric(), &traffic(&session, 50)).unwrap();
+        let point = point(&session, 100);
+        assert!(point.accepted_load <= theory.channel_bound * 1.01, "{window}: {theory:?} {point:?}");
+        assert_eq!(theory.channel_bound < 1.0, window < 12, "{window}: {theory:?}");
+    }
+    let session = session("nrc", &["switch.link.window=4"]);
+    let slow = Some("links \"node\", whose window allows 48 % of the full rate".to_owned());
+    assert_eq!(limits(&session, "tornado", 100).1, slow);
+}
+
+/// The link of node 3 is given up in the warm-up: what is for it, and what it would send, is lost and nowhere held.
+#[test]
+fn packets_that_are_lost_are_not_held() {
+    let session = session("nrc", &[]);
+    let cut = Fault {
+        at: Cycle(0),
+        component: session.fabric().topology().switches() + 3,
+        kind: FaultKind::Port(PortId(0), PortFault::Lanes(LaneStates::new(&[LaneState::DEAD; 8]))),
+    };
+    let plan = FaultPlan { faults: Faults::new(vec![cut]), errors: LinkErrors::default(), manager: None };
+    let session = session.with_faults(plan);
+    let choice = choice("uniform", "256B", "bernoulli");
+    let traffic = Arc::new(session.traffic(&choice, Fraction::percent(30)).unwrap());
+    let patience = Patience { precision: 0.02, warm_up: Some(Cycle(40_000)), duration: Some(Cycle(80_000)) };
+    let point = session.point(&traffic, 0.3, patience, &AtomicBool::new(false), &mut |_| {});
+    let lost = point.faults.as_ref().unwrap().lost.sum();
+    assert!(lost > 1_000 && point.accepted_load < 0.28, "{lost} {point:?}");
+    assert_eq!((point.verdict, point.unsettled), (Verdict::Steady, None), "{point:?}");
 }
 
 /// Each node sends to another one, so that only what goes to node 3 and comes from there is slower with four lanes of eight.

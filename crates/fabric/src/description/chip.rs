@@ -138,6 +138,13 @@ pub trait Chip: Debug + Send + Sync {
         0.0
     }
 
+    /// What part of a full channel of `latency` cycles a sender takes at most for packets of `flits` flits, where it has to
+    /// hear that some have arrived before it sends others; 1 where it has not.
+    fn share_of_window(&self, latency: u32, flits: u32) -> f64 {
+        let _ = (latency, flits);
+        1.0
+    }
+
     /// The part of an idle channel that repeated credits take.
     fn repeat_share(&self) -> f64 {
         0.0

@@ -107,6 +107,14 @@ impl Fabric {
         self.chip.training().is_none_or(|training| set(&training.lanes)) && rates == self.rates
     }
 
+    /// Flits per cycle that the channel from `sender` carries at most of packets of `flits` flits: by its rate, and by what its
+    /// sender may send before it has to hear of it.
+    #[must_use]
+    pub fn carries(&self, sender: End, flits: u32) -> f64 {
+        let latency = self.topology().link_of(sender).map_or(0, |link| self.latencies[link.index()]);
+        self.rates.of(sender).as_f64().min(self.chip.share_of_window(latency, flits))
+    }
+
     /// Memory that a simulation of it needs without packets and endpoints, about, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -105,7 +105,7 @@ pub(super) fn verdict(points: &[Value]) -> String {
         "steady" => "Steady: what is sent arrives, and the mean latency is known.".to_owned(),
         "saturated" => {
             let limit = match point["limit_link"].as_str() {
-                Some(slow) => format!("Limited by {slow}: it is the fullest, and carries less than others."),
+                Some(slow) => format!("Limited by {slow}: it is the fullest, and below the full rate."),
                 None => point["limit"].as_str().map_or("", limit).to_owned(),
             };
             let doubt =

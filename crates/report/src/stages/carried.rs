@@ -17,6 +17,8 @@ pub(super) struct Carried<'a> {
     lane_count: u32,
     /// The most that a channel carries.
     most: f64,
+    /// Flits of a packet.
+    flits: u32,
 }
 
 /// What the lanes of a link carried.
@@ -30,8 +32,8 @@ struct OfLanes {
 }
 
 impl<'a> Carried<'a> {
-    /// Of `fabric`, from one cycle until another.
-    pub(super) fn new(fabric: &'a Fabric, span: [u64; 2]) -> Self {
+    /// Of `fabric`, from one cycle until another, of packets of so many flits.
+    pub(super) fn new(fabric: &'a Fabric, span: [u64; 2], flits: u32) -> Self {
         let lanes = fabric.chip.training().map(|training| training.lanes);
         let of_links =
             lanes.as_ref().map_or_else(BTreeMap::new, |lanes| changes(fabric).of_links(lanes, span));
@@ -41,14 +43,15 @@ impl<'a> Carried<'a> {
             .iter()
             .flat_map(|link| link.ends.into_iter().take(if link.is_one_way { 1 } else { 2 }));
         let most = senders.map(|end| fabric.rates.of(end).as_f64()).fold(0.0, f64::max);
-        Carried { fabric, lanes: of_links, lane_count: lanes.map_or(0, |lanes| lanes.count()), most }
+        let lane_count = lanes.map_or(0, |lanes| lanes.count());
+        Carried { fabric, lanes: of_links, lane_count, most, flits }
     }
 
     /// Flits per cycle that `channel` could carry.
     pub(super) fn of(&self, channel: &ChannelEnds) -> f64 {
         // Rates of links with bad lanes are what is left of all of them.
-        let rate = || self.fabric.rates.of(channel.from).as_f64();
-        self.of_lanes(channel).map_or_else(rate, |lanes| lanes.part)
+        let whole = self.fabric.carries(channel.from, self.flits);
+        self.of_lanes(channel).map_or(whole, |lanes| lanes.part.min(whole))
     }
 
     fn of_lanes(&self, channel: &ChannelEnds) -> Option<&OfLanes> {
@@ -56,7 +59,7 @@ impl<'a> Carried<'a> {
     }
 
     /// What is slow about the link of `channel`, if something is: `link "node 3" at 4 of 8 lanes`, or, of a whole class,
-    /// `links "node" at 1 flit in 2 cycles`.
+    /// `links "node" at 1 flit in 2 cycles` or `links "node", whose window allows 60 % of the full rate`.
     pub(super) fn slow(&self, channel: &ChannelEnds) -> Option<String> {
         // A node is the shorter name of its link.
         let name = match (channel.from, channel.to) {
@@ -74,6 +77,11 @@ impl<'a> Carried<'a> {
         let rate = self.fabric.rates.of(channel.from);
         let (flits, cycles) = rate.ratio();
         let class = super::class(self.fabric.topology(), channel);
+        let window = self.fabric.carries(channel.from, self.flits);
+        if window < rate.as_f64() {
+            let percent = 100.0 * window;
+            return Some(format!("links \"{class}\", whose window allows {percent:.0} % of the full rate"));
+        }
         (rate.as_f64() < self.most).then(|| {
             format!(
                 "links \"{class}\" at {flits} flit{} in {cycles} cycles",

@@ -62,6 +62,15 @@ impl Chip for TiledSettings {
         }
     }
 
+    /// Without retry there is no window. With one the packet that closes it is heard of at the earliest when the first of it
+    /// has come, has been accepted, and an acknowledgement has gone back at once.
+    fn share_of_window(&self, latency: u32, flits: u32) -> f64 {
+        let Some(retry) = self.retry else { return 1.0 };
+        let there = self.pipeline.output_to_wire() + latency + self.pipeline.receive;
+        let round_trip = flits + 2 * there + self.pipeline.input;
+        (f64::from(retry.window) * f64::from(flits) / f64::from(round_trip)).min(1.0)
+    }
+
     fn through_cycles(&self) -> u32 {
         self.pipeline.depth()
     }
@@ -106,10 +115,11 @@ impl TiledSettings {
     }
 
     /// What part of its cycles one of the longest links carries packets of the MTU in if it keeps `window` of them and nothing
-    /// comes the other way, about. An acknowledgement then goes alone: after `ack.packets` packets, or, if the window closes
-    /// before, `ack.delay` after the first.
+    /// comes the other way, about: less than [`Chip::share_of_window`], which is for acknowledgements at their best. An
+    /// acknowledgement then goes alone: after `ack.packets` packets, or, if the window closes before, `ack.delay` after the
+    /// first.
     #[must_use]
-    pub fn share_of_window(&self, longest: Longest, window: u32) -> f64 {
+    pub fn share_of_window_one_way(&self, longest: Longest, window: u32) -> f64 {
         let flits = u64::from(self.format.packet_flits(self.format.mtu_bytes));
         let there = u64::from(self.pipeline.output_to_wire() + longest_of(longest) + self.pipeline.receive);
         let (round_trip, delay) = (2 * there + u64::from(self.pipeline.input), u64::from(self.ack.delay));

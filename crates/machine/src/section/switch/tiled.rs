@@ -186,7 +186,8 @@ settings! {
     GIVE_UP = "switch.link.give_up", Kind::Quantity { dimension: Dimension::Time, min: 1, max: 1_000_000_000 },
         default("50 us"), for TILED, source("[assumed]");
 
-    /// Lanes of a link in each direction; its rate is that of all of them.
+    /// Lanes of a link in each direction. All of them together carry a flit a cycle, however many they are: their number counts
+    /// where some are bad.
     LANES = "switch.link.lanes", Kind::Count { min: 1, max: LANES_MAX }, default(8), for TILED,
         source("th-express-2.txt section 2.1.1 (P-TH-012)");
 
@@ -194,7 +195,8 @@ settings! {
     DISCARDED_LANES = "switch.link.discarded_lanes", Kind::Count { min: 0, max: LANES_MAX - 1 }, default(4), for TILED,
         source("th-express-2.txt section 4.3.1 (P-TH-099)");
 
-    /// Rates of a lane in Gbit/s, from the highest, which is that of a link in order, to the lowest.
+    /// Rates of a lane in Gbit/s, from the highest, which is that of a link in order, to the lowest. Their ratios count: at the
+    /// highest a link carries a flit a cycle, whatever it is.
     LANE_RATES = "switch.link.lane_rates", Kind::Counts { min: 1, max: 10_000, longest: RATES_MAX }, default([14, 10, 5]),
         for TILED, source("th-express-2.txt sections 2.1.1 and 4.3.1 (P-TH-013, P-TH-098)");
 
@@ -390,15 +392,22 @@ fn buffer(
     let needed = u64::from(vcs) * u64::from(packets) * u64::from(packet);
     if u64::from(flits) < needed {
         let each = if packets == 1 { "a packet".to_owned() } else { format!("{packets} packets") };
+        let take = if packets == 1 { "takes" } else { "take" };
         let message = format!(
-            "`{}` of {} is too small: {each} of {packet} flits for each of {vcs} virtual channels take {}",
+            "`{}` of {} is too small: {each} of {packet} flits for each of {vcs} virtual channels {take} {}",
             setting.path,
             units::format(size.into(), Dimension::Size),
             of_flits(needed)
         );
         let involved = [setting, &PRIVATE, &VCS, &packet::MTU];
         let problem = values.conflict(Code::BufferTooSmall, &involved, message);
-        findings.push(problem.expected(format!("at least {}", of_flits(needed))));
+        let fit = flits / (vcs * packet);
+        let fewer = if fit > 0 && !is_static {
+            format!(", or `{}` of at most {fit}", PRIVATE.path)
+        } else {
+            String::new()
+        };
+        findings.push(problem.expected(format!("at least {}{fewer}", of_flits(needed))));
         return None;
     }
     Some(BufferSettings { flits, private: packets * packet })
@@ -472,14 +481,15 @@ fn check_round_trip(
         let problem = values.conflict(Code::TimerTooShort, &[&TIMEOUT], message).warning();
         findings.push(problem.expected(format!("more than {answer} cycles")));
     }
-    let share = settings.share_of_window(longest, window);
+    let share = settings.share_of_window_one_way(longest, window);
     if share < 1.0 {
-        let is_enough = |&window: &u32| settings.share_of_window(longest, window) >= 1.0;
+        let is_enough = |&window: &u32| settings.share_of_window_one_way(longest, window) >= 1.0;
         let needed = (window..).find(is_enough).unwrap_or(window);
         let share = 100.0 * share;
         let message = format!(
-            "a window of {window} packets cannot keep a link of {latency} busy: it allows about {share:.0} % of its bandwidth \
+            "a window of {window} packet{} cannot keep a link of {latency} busy: it allows about {share:.0} % of its bandwidth \
              with packets of the MTU one way",
+            if window == 1 { "" } else { "s" },
         );
         let problem = values.conflict(Code::ShortOfCredits, &[&WINDOW, &packet::MTU], message).warning();
         findings.push(problem.expected(format!("{needed} packets or more for full bandwidth")));
