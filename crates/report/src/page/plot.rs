@@ -179,7 +179,28 @@ impl Plot {
     }
 
     fn size(&self) -> (u32, u32) {
-        (MARGINS.0 + WIDTH + self.names_room(), self.bottom() + MARGINS.2)
+        (MARGINS.0 + WIDTH + self.names_room(), self.bottom() + MARGINS.2 + self.list_height())
+    }
+
+    /// Whether the names along the axis have no room there: they have numbers then, and stand below in a list.
+    fn has_list(&self) -> bool {
+        let letters: usize = self.x.names.iter().map(|name| name.chars().count() + 2).sum();
+        letters as f64 * LETTER > f64::from(WIDTH)
+    }
+
+    fn list_height(&self) -> u32 {
+        if self.has_list() { self.x.names.len() as u32 * LINE_HEIGHT as u32 + 8 } else { 0 }
+    }
+
+    /// Rows above the plot that the title of the axis up takes: none where it stands along it.
+    fn title_rows(&self) -> u32 {
+        let length = self.y.title().chars().count() as f64 * LETTER * 1.1;
+        u32::from(length > f64::from(HEIGHT - MARGINS.1 - MARGINS.2))
+    }
+
+    fn x_tick(&self, value: f64) -> String {
+        let tick = self.x.tick(value);
+        if self.has_list() && !tick.is_empty() { format!("{:.0}", value + 1.0) } else { tick }
     }
 
     /// What theory says that stands up and down, with its name, from the left on.
@@ -197,7 +218,7 @@ impl Plot {
 
     /// The upper edge of what is plotted, and the lower one.
     fn top(&self) -> u32 {
-        MARGINS.1 + self.uprights().len() as u32 * LINE_HEIGHT as u32
+        MARGINS.1 + (self.uprights().len() as u32 + self.title_rows()) * LINE_HEIGHT as u32
     }
 
     fn bottom(&self) -> u32 {
@@ -217,6 +238,7 @@ impl Plot {
         let mut chart = ChartBuilder::on(root)
             .margin_top(self.top())
             .margin_right(self.names_room())
+            .margin_bottom(self.list_height())
             .x_label_area_size(MARGINS.2)
             .y_label_area_size(MARGINS.0)
             .build_cartesian_2d(x, y)?;
@@ -234,8 +256,8 @@ impl Plot {
             .label_style(style.clone())
             .axis_desc_style(style)
             .x_desc(self.x.title())
-            .y_desc(self.y.title())
-            .x_label_formatter(&|value| self.x.tick(*value))
+            .y_desc(if self.title_rows() == 0 { self.y.title() } else { String::new() })
+            .x_label_formatter(&|value| self.x_tick(*value))
             .y_label_formatter(&|value| self.y.tick(*value))
             .draw()?;
         root.present()?;
@@ -258,13 +280,14 @@ impl Plot {
         let pixel: Pixel<'_> = &|x, y| self.place(x, y);
         let mut svg = self.log_ticks();
         let mut names: Vec<Name> = Vec::new();
+        self.draw_title_and_list(&mut svg);
         self.draw_uprights(&mut svg);
         for theory in &self.theory {
             self.draw_theory(theory, pixel, &mut svg, &mut names);
         }
         let right = f64::from(MARGINS.0 + WIDTH);
         for line in &self.lines {
-            draw_line(line, pixel, &mut svg);
+            draw_line(line, self.x.names.is_empty(), pixel, &mut svg);
             if let Some(last) = line.marks.last() {
                 let (x, y) = pixel(last.x, last.y);
                 // Beside the end of the line, unless all names stand at the right with a sign.
@@ -320,11 +343,33 @@ impl Plot {
         places.fold(x, |x, at| if (x..x + width).contains(&at) { at } else { x })
     }
 
+    /// The title of the axis up, where it is too long to stand along it, and the names along the other one, likewise.
+    fn draw_title_and_list(&self, svg: &mut String) {
+        let mut text = |x: u32, y: f64, text: &str| {
+            // Writing to a string does not fail.
+            let _ = write!(svg, "<text class=\"tick\" x=\"{x}\" y=\"{y:.1}\">{}</text>", escape(text));
+        };
+        if self.title_rows() > 0 {
+            text(0, f64::from(MARGINS.1), &self.y.title());
+        }
+        let (width, _) = self.size();
+        let room = (f64::from(width) / LETTER) as usize;
+        let names = self.x.names.iter().zip(1..).filter(|_| self.has_list());
+        for (name, number) in names {
+            let mut line = format!("{number}: {name}");
+            if line.chars().count() > room {
+                line = line.chars().take(room - 1).chain(['…']).collect();
+            }
+            let y = f64::from(self.bottom() + MARGINS.2) + f64::from(number) * LINE_HEIGHT;
+            text(0, y, &line);
+        }
+    }
+
     /// Each name stands above the plot, right of its line and in a row of its own: on no mark and on no other line.
     fn draw_uprights(&self, svg: &mut String) {
-        for (row, (at, name)) in (0..).zip(self.uprights()) {
+        for (row, (at, name)) in (0_u32..).zip(self.uprights()) {
             let (x, bottom) = self.place(at, self.y.range.start);
-            let y = f64::from(MARGINS.1) + f64::from(row) * LINE_HEIGHT;
+            let y = f64::from(MARGINS.1) + f64::from(row + self.title_rows()) * LINE_HEIGHT;
             // Writing to a string does not fail.
             let _ = write!(
                 svg,
@@ -376,9 +421,40 @@ struct Name {
 /// Width of such a piece, with a gap.
 const SIGN: f64 = 26.0;
 
-fn draw_line(line: &Line, pixel: Pixel<'_>, svg: &mut String) {
-    let colour = line.colour % COLOURS;
+/// Draws the marks of `line`, joined if that is what the axis across is for: names are no scale.
+fn draw_line(line: &Line, is_joined: bool, pixel: Pixel<'_>, svg: &mut String) {
     let real: Vec<&Mark> = line.marks.iter().filter(|mark| mark.y.is_finite()).collect();
+    if is_joined {
+        draw_path(&real, line.colour, pixel, svg);
+    } else {
+        for mark in &real {
+            let half = mark.ci95.unwrap_or(0.0);
+            let [(x, low), (_, high)] = [-half, half].map(|by| pixel(mark.x, mark.y + by));
+            // Writing to a string does not fail.
+            let _ = write!(
+                svg,
+                "<path class=\"{}\" d=\"M{x:.1} {low:.1}L{x:.1} {high:.1}\"/>",
+                line_class(line.colour)
+            );
+        }
+    }
+    for mark in real.iter().filter(|_| line.has_marks || !is_joined) {
+        let (x, y) = pixel(mark.x, mark.y);
+        let hollow = if mark.is_hollow { " hollow" } else { "" };
+        // Writing to a string does not fail.
+        let _ = write!(
+            svg,
+            "<circle class=\"mark m{}{hollow}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" tabindex=\"0\" \
+             data-tip=\"{}\"/>",
+            line.colour % COLOURS,
+            escape(&mark.tip)
+        );
+    }
+}
+
+/// A line through `real` marks, with a band of their intervals.
+fn draw_path(real: &[&Mark], line_colour: usize, pixel: Pixel<'_>, svg: &mut String) {
+    let colour = line_colour % COLOURS;
     // A band joins neighbours only: between two intervals that are known there may be one that is not.
     for banded in real.chunk_by(|a, b| a.ci95.is_some() == b.ci95.is_some()) {
         if banded.len() < 2 || banded[0].ci95.is_none() {
@@ -401,17 +477,7 @@ fn draw_line(line: &Line, pixel: Pixel<'_>, svg: &mut String) {
             format!("{x:.1} {y:.1}")
         })
         .collect();
-    let _ = write!(svg, "<path class=\"{}\" d=\"M{}\"/>", line_class(line.colour), path.join("L"));
-    for mark in real.iter().filter(|_| line.has_marks) {
-        let (x, y) = pixel(mark.x, mark.y);
-        let hollow = if mark.is_hollow { " hollow" } else { "" };
-        let _ = write!(
-            svg,
-            "<circle class=\"mark m{colour}{hollow}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" tabindex=\"0\" \
-             data-tip=\"{}\"/>",
-            escape(&mark.tip)
-        );
-    }
+    let _ = write!(svg, "<path class=\"{}\" d=\"M{}\"/>", line_class(line_colour), path.join("L"));
 }
 
 /// Names beside the ends of their lines, moved apart where they would cover each other.
