@@ -37,13 +37,14 @@ pub(crate) fn experiment(experiment: &Experiment, report: &Report, files: &[Path
     if report.plots.iter().flat_map(|data| &data.series).flat_map(|series| &series.marks).any(is_doubtful) {
         text.push_str("\n*  not steady: what is shown depends on how long the point ran\n");
     }
-    for (finding, sentence) in report.findings.iter().zip(experiment.sentences()) {
+    let open = report.results().iter().filter(|result| result.is_none()).count();
+    let why = if open > 0 { "not known yet" } else { "not measured by any point" };
+    for (finding, sentence) in report.findings.iter().zip(experiment.sentences_so_far(report)) {
         let _ = match finding {
             Some(finding) => write!(text, "\n* {finding}"),
-            None => write!(text, "\n* not known yet: {sentence}"),
+            None => write!(text, "\n* `?` is {why}: {sentence}"),
         };
     }
-    let open = report.results().iter().filter(|result| result.is_none()).count();
     if open > 0 {
         let _ = write!(
             text,

@@ -122,6 +122,11 @@ impl Experiment {
         })
     }
 
+    /// The same with what `report` knows of them: a question mark stands for each value that is not known.
+    pub fn sentences_so_far(&self, report: &Report) -> impl Iterator<Item = String> {
+        self.findings.iter().map(|finding| finding.state_partly(&self.space, &report.results))
+    }
+
     /// Makes plots and findings of `results`, one for each point, each a `flitway/result/1`; `None` where a point has not
     /// been run.
     ///

@@ -298,14 +298,22 @@ struct Computed {
 impl Finding {
     /// The sentence; `None` if a point that it needs has not been run, or has not measured what it asks for.
     pub(crate) fn state(&self, space: &Space, results: &[Option<Value>]) -> Option<String> {
-        let mut sentence = String::new();
-        for part in &self.parts {
-            match part {
-                Part::Text(text) => sentence += text,
-                Part::Placeholder(placeholder) => sentence += &placeholder.state(space, results)?,
-            }
-        }
-        Some(on_one_line(&sentence))
+        self.complete(|placeholder| placeholder.state(space, results))
+    }
+
+    /// The same with a question mark for each value that is not known.
+    pub(crate) fn state_partly(&self, space: &Space, results: &[Option<Value>]) -> String {
+        let value = |it: &Placeholder| Some(it.state(space, results).unwrap_or_else(|| "?".to_owned()));
+        self.complete(value).unwrap_or_default()
+    }
+
+    /// The sentence with what `value` says of its placeholders.
+    fn complete(&self, value: impl Fn(&Placeholder) -> Option<String>) -> Option<String> {
+        let part = |part: &Part| match part {
+            Part::Text(text) => Some(text.clone()),
+            Part::Placeholder(placeholder) => value(placeholder),
+        };
+        Some(on_one_line(&self.parts.iter().map(part).collect::<Option<String>>()?))
     }
 }
 
