@@ -43,13 +43,8 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
         });
         add("", &format!("{} of nodes lost packets{longest}", plural(*pairs, "pair", "s")));
     }
-    if *link != LinkCounters::default() {
-        let LinkCounters { corrupted, undetected, repeated, timeouts, .. } = *link;
-        let expired = plural(timeouts, "time-out", "s");
-        add("links", &format!("{corrupted} corrupted and noticed, {repeated} sent again, {expired}"));
-        if undetected > 0 {
-            add("", &format!("{} delivered corrupt: no check showed it", plural(undetected, "packet", "s")));
-        }
+    for (name, line) in ["links", ""].into_iter().zip(made_up(link)) {
+        add(name, &line);
     }
     if let Some(broken) = faults.broken_ns {
         let last = match faults.settled_ns {
@@ -57,6 +52,13 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
             None => "more was to come of it at the end".to_owned(),
         };
         add("broken", &format!("at {}; {last}", time(broken)));
+    }
+    if let Some(next) = faults.next_ns {
+        add("not broken yet", &format!("what was to break from {} on: the run was over before", time(next)));
+    }
+    if faults.unmatched > 0 {
+        let rules = plural(faults.unmatched, "rule", "s");
+        add("not corrupted", &format!("what {rules} named: fewer were sent there than its `nth`"));
     }
     let [before, during, after] = faults.accepted.map(|it| it.map_or("-".to_owned(), |it| load(it, 4)));
     let course = match (faults.broken_ns, faults.settled_ns) {
@@ -69,6 +71,26 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
     add("load delivered", &course);
     log(faults, &mut add);
     text
+}
+
+/// What links made up for, where they corrupted something: a line or two.
+fn made_up(link: &LinkCounters) -> Vec<String> {
+    let LinkCounters { corrupted, undetected, repeated, timeouts, .. } = *link;
+    let mut lines = Vec::new();
+    if *link != LinkCounters::default() {
+        let expired = plural(timeouts, "time-out", "s");
+        lines.push(format!("{corrupted} corrupted and noticed, {repeated} sent again, {expired}"));
+    }
+    if undetected > 0 {
+        lines.push(format!("{} delivered corrupt: no check showed it", plural(undetected, "packet", "s")));
+    }
+    lines
+}
+
+/// The same by itself, of a run `at` a load in which nothing else broke; nothing where links corrupted nothing.
+pub(crate) fn links(link: &LinkCounters, at: &str) -> Option<String> {
+    let lines = made_up(link);
+    (!lines.is_empty()).then(|| format!("{:<19}{at}{}", "links", lines.join(&format!("\n{:19}", ""))))
 }
 
 /// What the manager has noted.

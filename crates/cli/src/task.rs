@@ -155,10 +155,15 @@ impl<W: Tasks> Task<'_, W> {
             voice.say(|| table::cost_of_run(&measured, beside))?;
         }
         for point in &measured {
-            if let Some(faults) = &point.faults {
-                let at = remarks::at_loads(&measured, |it| measured.len() > 1 && std::ptr::eq(it, point));
-                let at = if at.is_empty() { at } else { format!("{}:\n", at.trim_end_matches(", ")) };
-                let text = format!("\n{at}{}", crate::faults::text(faults, &point.link));
+            let at = remarks::at_loads(&measured, |it| measured.len() > 1 && std::ptr::eq(it, point));
+            let text = match &point.faults {
+                Some(faults) => {
+                    let at = if at.is_empty() { at } else { format!("{}:\n", at.trim_end_matches(", ")) };
+                    Some(format!("\n{at}{}", crate::faults::text(faults, &point.link)))
+                }
+                None => crate::faults::links(&point.link, &at),
+            };
+            if let Some(text) = text {
                 voice.say(|| broken(&text, REMARK))?;
             }
         }

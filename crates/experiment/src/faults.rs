@@ -15,6 +15,14 @@ use flitway_wiring::{PortId, RailId, SwitchId};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 use std::path::Path;
 
+/// A rule, and where it stands, for whom it does not fit: the rule itself, in a file with its line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// What it says.
+    pub rule: FaultRule,
+    place: String,
+}
+
 /// Reads the parameters of a rule.
 pub type Reader = fn(&Choice) -> Result<FaultRule, ChoiceError>;
 
@@ -216,6 +224,17 @@ fn times(choice: &Choice, place: usize) -> Result<(u64, Option<u64>), ChoiceErro
     Ok((at, until))
 }
 
+/// The link of a rule, by one of its ends.
+fn link(name: &'static str, choice: &Choice) -> Result<Place, ChoiceError> {
+    needed(name, &LINK, choice.value(0, given(Place::parse))?)
+}
+
+/// What the rule `name` has to be given as `parameter`.
+fn needed<T>(name: &'static str, parameter: &Parameter, value: Option<T>) -> Result<T, ChoiceError> {
+    let Parameter { name: parameter, expected, .. } = *parameter;
+    value.ok_or(ChoiceError::Missing { name, parameter, expected })
+}
+
 /// The error of a value where something else is expected than its parameter says.
 fn expecting(error: ChoiceError, expected: &'static str) -> ChoiceError {
     match error {
@@ -231,16 +250,16 @@ fn down(choice: &Choice) -> Result<FaultRule, ChoiceError> {
     const ONE: &str = "a link by one of its ends, `down(link=\"node 12\")`, or a switch, `down(switch=48)`";
     let switch = choice.value(1, given(number))?;
     let ((at, until), rail) = (times(choice, 2)?, choice.value(4, number)?);
-    let is_empty =
-        |place, is_expected| choice.value(place, |text| (text.is_empty() == is_expected).then_some(()));
+    let is_empty = |place| choice.value(place, |text| text.is_empty().then_some(()));
     match switch {
         Some(switch) => {
-            is_empty(0, true).and_then(|()| is_empty(3, true)).map_err(|error| expecting(error, ALONE))?;
+            is_empty(0).and_then(|()| is_empty(3)).map_err(|error| expecting(error, ALONE))?;
             Ok(FaultRule::Dead { switch, rail, at })
         }
         None => {
-            is_empty(0, false).map_err(|error| expecting(error, ONE))?;
-            Ok(FaultRule::Cut { link: choice.value(0, Place::parse)?, rail, at, until })
+            let link = choice.value(0, given(Place::parse))?;
+            let link = needed(DOWN.name, &Parameter { expected: ONE, ..LINK }, link)?;
+            Ok(FaultRule::Cut { link, rail, at, until })
         }
     }
 }
@@ -248,16 +267,11 @@ fn down(choice: &Choice) -> Result<FaultRule, ChoiceError> {
 fn lanes(choice: &Choice) -> Result<FaultRule, ChoiceError> {
     let (at, until) = times(choice, 3)?;
     let gigabits = choice.value(2, given(number))?;
+    let good = choice.value(1, given(number))?;
+    let link = link(LANES.name, choice)?;
     // One of both has to be said.
-    let good = choice.value(1, |text| given(number)(text).filter(|good| good.or(gigabits).is_some()))?;
-    Ok(FaultRule::Lanes {
-        link: choice.value(0, Place::parse)?,
-        good,
-        gigabits,
-        at,
-        until,
-        rail: choice.value(5, number)?,
-    })
+    needed(LANES.name, &LANES.parameters[1], good.or(gigabits))?;
+    Ok(FaultRule::Lanes { link, good, gigabits, at, until, rail: choice.value(5, number)? })
 }
 
 fn bit_errors(choice: &Choice) -> Result<FaultRule, ChoiceError> {
@@ -275,9 +289,10 @@ fn probability(text: &str) -> Option<u64> {
 }
 
 fn corrupted(kind: SentKind, choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    let name = if kind == SentKind::Packet { CORRUPT.name } else { LOSE_ACK.name };
     Ok(FaultRule::Corrupted {
         kind,
-        link: choice.value(0, Place::parse)?,
+        link: link(name, choice)?,
         nth: choice.value(1, |text| number(text).filter(|&nth: &u64| nth > 0))?,
         rail: choice.value(2, number)?,
     })
@@ -302,7 +317,7 @@ pub fn are_rules(text: &str) -> bool {
 ///
 /// # Errors
 /// What is wrong, and where.
-pub fn parse(text: &str) -> Result<Vec<FaultRule>, String> {
+pub fn parse(text: &str) -> Result<Vec<Written>, String> {
     if text.trim_matches([' ', ';']).is_empty() {
         return Err(
             "no rule is given; expected one, such as `down(link=\"node 3\", at=20us)`, or a file".to_owned()
@@ -310,7 +325,7 @@ pub fn parse(text: &str) -> Result<Vec<FaultRule>, String> {
     }
     if are_rules(text) {
         let rules = text.split(';').map(str::trim).filter(|rule| !rule.is_empty());
-        return rules.map(|text| rule(text).map_err(|error| error.to_string())).collect();
+        return rules.map(|text| rule(text, "").map_err(|error| error.to_string())).collect();
     }
     let read = input::read_text(Path::new(text), input::MADE_MAX);
     let file = read.map_err(|error| {
@@ -319,21 +334,24 @@ pub fn parse(text: &str) -> Result<Vec<FaultRule>, String> {
     let lines =
         (1..).zip(file.lines()).map(|(number, line)| (number, line.split('#').next().unwrap_or("").trim()));
     let rules = lines.filter(|(_, line)| !line.is_empty());
-    rules
-        .map(|(number, line)| rule(line).map_err(|error| format!("{text}, line {number}: {error}")))
-        .collect()
+    let read = |(number, line)| {
+        let place = format!("{text}, line {number}: ");
+        rule(line, &place).map_err(|error| format!("{place}{error}"))
+    };
+    rules.map(read).collect()
 }
 
-fn rule(text: &str) -> Result<FaultRule, ChoiceError> {
+/// The rule that `text` is, at this place of a file.
+fn rule(text: &str, place: &str) -> Result<Written, ChoiceError> {
     let (choice, read) = CATALOG.choose(text)?;
-    read(&choice)
+    Ok(Written { rule: read(&choice)?, place: format!("{place}`{text}`") })
 }
 
 /// `rules` in the fabric of `session`.
 ///
 /// # Errors
 /// What does not fit.
-pub fn fit(rules: &[FaultRule], session: &Session) -> Result<FaultPlan, String> {
+pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, String> {
     let fabric = session.fabric();
     let Some(training) = fabric.chip.training() else {
         return Err(
@@ -358,7 +376,9 @@ pub fn fit(rules: &[FaultRule], session: &Session) -> Result<FaultPlan, String> 
         lanes: training.lanes,
         lane_rates: lane_rates(session.machine()),
     };
-    rules.iter().try_for_each(|rule| fitter.add(rule))?;
+    for Written { rule, place } in rules {
+        fitter.add(rule).map_err(|message| format!("{place}: {message}"))?;
+    }
     let Fitter { list, errors, manager, .. } = fitter;
     Ok(FaultPlan { faults: Faults::new(list), errors, manager })
 }

@@ -496,6 +496,19 @@ fn the_numbers_that_plots_may_name_are_those_that_points_have() {
     assert!(absent.is_empty(), "{absent:?}");
 }
 
+/// A link that is to be cut after the end, and a packet that is never sent.
+#[test]
+fn faults_that_do_not_come_are_told() {
+    let text = "name = \"a\"\n[run]\nmachine = \"nrc\"\nload = 0.3\nwarm_up = \"1 us\"\nduration = \"5 us\"\n\
+                faults = 'down(link=\"node 3\", at=20us); corrupt(link=\"node 5\", nth=100000)'\n";
+    let experiment =
+        Experiment::from_text("a.toml", text.to_owned(), ".".as_ref(), &Overrides::default()).unwrap();
+    let result = run(&experiment, None, 1)[0].clone().unwrap();
+    let faults = &result["points"][0]["faults"];
+    assert!((faults["next_ns"].as_f64().unwrap() - 20_000.0).abs() < 3.0, "{faults}");
+    assert!(faults["unmatched"] == 1 && faults.get("broken_ns").is_none(), "{faults}");
+}
+
 /// A node whose link is cut loses packets, and the numbers of that are those that plots may name.
 #[test]
 fn what_breaks_is_measured() {
@@ -510,8 +523,9 @@ fn what_breaks_is_measured() {
     let known: Vec<&str> = FaultsResult::FIELDS.iter().map(|(path, _)| *path).collect();
     found.retain(|path| !["log", "series", "longest_pair"].iter().any(|it| path.contains(it)));
     let unknown: Vec<&String> = found.iter().filter(|path| !known.contains(&path.as_str())).collect();
-    // The node loses packets up to the end.
-    let known = known.iter().filter(|path| **path != "faults.accepted_after");
+    // The node loses packets up to the end, and everything has broken by then.
+    let elsewhere = ["faults.accepted_after", "faults.next_ns", "faults.unmatched"];
+    let known = known.iter().filter(|path| !elsewhere.contains(path));
     let absent: Vec<&&str> = known.filter(|path| !found.iter().any(|it| it == **path)).collect();
     assert!(unknown.is_empty() && absent.is_empty(), "{unknown:?} {absent:?}");
     assert!(faults["lost"]["link_down"].as_u64() > Some(0), "{faults}");

@@ -40,6 +40,10 @@ impl Place {
             Place::Switch(switch, _) if switch >= switches => {
                 Err(format!("there is no switch {switch}: a rail has {switches}, from 0"))
             }
+            Place::Switch(switch, port) if port >= topology.ports(SwitchId(switch)) => {
+                let ports = topology.ports(SwitchId(switch));
+                Err(format!("there is no port {port} of switch {switch}: it has {ports}, from 0"))
+            }
             Place::Switch(switch, port) => match topology.wire(SwitchId(switch), PortId(port)) {
                 Some((_, end)) => Ok([End::Switch(SwitchId(switch), PortId(port)), end]),
                 None => Err(format!("nothing is wired to port {port} of switch {switch}")),

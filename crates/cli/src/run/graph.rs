@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::faults::links;
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
 use crate::table::{bare_table, cost_line, named, plural};
@@ -35,9 +36,12 @@ pub(crate) fn run(
     let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     let each = Each {
         label: &|_, _| workload.written.shown("graph"),
-        texts: &|_, results| {
+        texts: &|_, results: &Vec<GraphResult>| {
             let jobs = workload.jobs.iter().zip(results);
-            jobs.map(|(job, result)| fitted(&text(&session, workload, job, (result, &[])), 2)).collect()
+            let texts = jobs.map(|(job, result)| fitted(&text(&session, workload, job, (result, &[])), 2));
+            // Those of the links are of all of them.
+            let links = results.first().and_then(|result| links(&result.counters.link, ""));
+            texts.chain(links).collect()
         },
         fault: &|results: &Vec<GraphResult>| results.iter().try_for_each(|result| verdict(&session, result)),
     };

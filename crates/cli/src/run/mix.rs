@@ -57,7 +57,11 @@ fn text(session: &Session, workload: &MixWorkload, task: &MixTask, result: &MixR
         parts.push(train::text(session, train, result));
     }
     parts.push(beside(session, workload, task, &result.point));
-    parts.extend(result.point.faults.as_ref().map(|faults| crate::faults::text(faults, &result.point.link)));
+    let link = &result.point.link;
+    parts.extend(match &result.point.faults {
+        Some(faults) => Some(crate::faults::text(faults, link)),
+        None => crate::faults::links(link, ""),
+    });
     // Each graph has told it.
     if manner().verbose && result.graphs.is_empty() {
         let point = &result.point;

@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::faults::links;
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
@@ -26,7 +27,8 @@ pub(crate) fn run(
             let counters = &result.counters;
             let cost = || cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64());
             let text = fitted(&text(&session, workload, result), 11);
-            std::iter::once(text).chain(manner().verbose.then(cost)).collect()
+            let links = links(&counters.link, "");
+            std::iter::once(text).chain(links).chain(manner().verbose.then(cost)).collect()
         },
         fault: &|_| Ok(()),
     };

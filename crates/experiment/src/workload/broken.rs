@@ -1,7 +1,7 @@
 //! What breaks in a run, as its options say it.
 
 use super::{Problem, WorkloadOptions};
-use crate::faults::{self, FaultRule};
+use crate::faults::{self, Written};
 use flitway_report::faults::FaultPlan;
 use flitway_report::session::Session;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(super) const OPTION: &str = "faults";
 #[derive(Clone, Debug)]
 pub(super) struct Broken {
     text: String,
-    rules: Vec<FaultRule>,
+    rules: Vec<Written>,
 }
 
 impl Broken {
@@ -32,7 +32,7 @@ impl Broken {
 
     /// What tells it from others: the rules, since the text may only name their file.
     pub(super) fn identity(&self) -> String {
-        format!("{:?}", self.rules)
+        format!("{:?}", self.rules.iter().map(|written| &written.rule).collect::<Vec<_>>())
     }
 
     /// `identity` of a workload, with what breaks in it.

@@ -65,7 +65,7 @@ pub(super) const KIND: Kind = Kind {
             KindId::Traffic,
             ValueKind::Loads,
             "Offered load as a fraction of a node's injection rate: one (0.3), a range ({}, unless given), \
-             several of both (0.1,0.3..0.9:0.2) or `max` (sources that always have a packet)",
+             several of both (0.1,0.3..0.9:0.2), or `max` alone (sources that always have a packet)",
         )
         .default("0.1..0.9:0.1"),
         WorkloadOption::new(

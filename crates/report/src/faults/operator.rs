@@ -186,7 +186,8 @@ fn words(state: &LinkState) -> String {
         LinkState::Active(agreement) => {
             let (flits, cycles) = agreement.rate.ratio();
             let lanes = agreement.lanes.count_ones();
-            format!("active on {lanes} lanes, {flits}/{cycles} of the full rate")
+            let part = if flits == cycles { "at ".to_owned() } else { format!("{flits}/{cycles} of ") };
+            format!("active on {lanes} lanes, {part}the full rate")
         }
         LinkState::Down => "down".to_owned(),
     }

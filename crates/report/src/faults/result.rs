@@ -27,7 +27,11 @@ pub struct FaultsResult {
     pub broken_ns: Option<f64>,
     /// When the last thing happened because of it, in nanoseconds; absent if more was to come at the end of the run.
     pub settled_ns: Option<f64>,
-    /// Flits delivered a cycle and NIC port, before that, in between, and after.
+    /// When the first thing was to break that had not by the end of the run, in nanoseconds.
+    pub next_ns: Option<f64>,
+    /// Rules that had not come to corrupt anything by the end, where that is known.
+    pub unmatched: u64,
+    /// Flits delivered a cycle and NIC port, before anything broke but after the warm-up, in between, and after.
     pub accepted: [Option<f64>; 3],
     /// What the manager has noted.
     pub log: Vec<Note>,
@@ -62,15 +66,15 @@ pub struct Series {
 }
 
 impl FaultsResult {
-    /// What `record` and `log` say of a run under `plan` until cycle `end`, with these totals of packets created, delivered and
-    /// lost, on a machine with this clock and so many NIC ports.
+    /// What `record` and `log` say of a run under `plan` whose warm-up and which itself ended in these cycles, with these
+    /// totals of packets created, delivered and lost, on a machine with this clock and so many NIC ports.
     #[must_use]
     pub fn new(
         plan: &FaultPlan,
         record: &FaultRecord,
         log: &[Entry],
         (created, delivered, lost): (u64, u64, LostCounters),
-        end: Cycle,
+        [warm_up, end]: [Cycle; 2],
         (clock, ports): (Clock, u32),
     ) -> Self {
         let nanos = |cycle: Cycle| clock.nanos(cycle.0 as f64);
@@ -98,10 +102,12 @@ impl FaultsResult {
             }),
             broken_ns: has_broken.then(|| nanos(first)),
             settled_ns: is_over.then(|| nanos(settled)),
+            next_ns: plan.faults.list().iter().find(|fault| fault.at >= end).map(|fault| nanos(fault.at)),
+            unmatched: 0,
             accepted: if has_broken {
-                [mean(Cycle::ZERO, first), mean(first, settled), mean(settled, end)]
+                [mean(warm_up, first), mean(first, settled), mean(settled, end)]
             } else {
-                [mean(Cycle::ZERO, end), None, None]
+                [mean(warm_up, end), None, None]
             },
             log: log
                 .iter()
@@ -128,6 +134,8 @@ impl FaultsResult {
         ("faults.longest_ns", "ns"),
         ("faults.broken_ns", "ns"),
         ("faults.settled_ns", "ns"),
+        ("faults.next_ns", "ns"),
+        ("faults.unmatched", "rules"),
         ("faults.accepted_before", "fraction of the injection rate"),
         ("faults.accepted_during", "fraction of the injection rate"),
         ("faults.accepted_after", "fraction of the injection rate"),
@@ -160,6 +168,7 @@ impl FaultsResult {
             ("longest_ns", self.longest.map(|(.., time)| time)),
             ("broken_ns", self.broken_ns),
             ("settled_ns", self.settled_ns),
+            ("next_ns", self.next_ns),
             ("accepted_before", before),
             ("accepted_during", during),
             ("accepted_after", after),
@@ -168,6 +177,9 @@ impl FaultsResult {
             if let Some(number) = number {
                 value[name] = json!(number);
             }
+        }
+        if self.unmatched > 0 {
+            value["unmatched"] = json!(self.unmatched);
         }
         if let Some((source, destination, _)) = self.longest {
             value["longest_pair"] = json!([source.0, destination.0]);

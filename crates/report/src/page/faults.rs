@@ -22,6 +22,8 @@ const QUANTITIES: &[Quantity] = &[
     ("packets delivered corrupt: no check showed it", "/link_errors/undetected", count),
     ("first fault at", "/faults/broken_ns", words::time),
     ("the last that came of faults at", "/faults/settled_ns", words::time),
+    ("what had not broken by the end was to from", "/faults/next_ns", words::time),
+    ("rules that found nothing to corrupt", "/faults/unmatched", count),
     ("load delivered before them", "/faults/accepted_before", load),
     ("load delivered from then to that, or to the end", "/faults/accepted_during", load),
     ("load delivered after", "/faults/accepted_after", load),

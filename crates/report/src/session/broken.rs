@@ -3,7 +3,7 @@
 use super::Session;
 use crate::fault_record::FaultRecord;
 use crate::faults::{FaultsResult, Operator};
-use crate::measure::{Aim, Course};
+use crate::measure::{Aim, Course, Measurement};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
@@ -69,12 +69,12 @@ impl Session {
         self.faults.as_ref().map(|_| FaultRecord::new(whole.map_or(unknown, |cycles| cycles / BINS)))
     }
 
-    /// What the faults of a run came to, of which these are the totals.
+    /// What the faults of a run came to that was measured so.
     pub(super) fn faults_result<A: Architecture, E: Endpoint, C>(
         &self,
         simulation: &mut Simulation<A, E, Recorder>,
         course: &Managed<C>,
-        counters: &Counters,
+        measurement: &Measurement,
     ) -> Option<FaultsResult> {
         let plan = self.faults.as_ref()?;
         let mut record = FaultRecord::default();
@@ -82,7 +82,13 @@ impl Session {
         parts.iter().flatten().for_each(|part| record.add(part));
         let log = course.operator.as_ref().map_or(&[][..], Operator::log);
         let scale = (self.machine.clock, self.fabric.nodes() * self.fabric.rails);
-        let totals = (counters.packets_created, counters.packets_delivered, counters.lost);
-        Some(FaultsResult::new(plan, &record.sorted(), log, totals, simulation.now(), scale))
+        let Counters { packets_created, packets_delivered, lost, link, .. } = measurement.counters;
+        let span = [Cycle(measurement.warm_up), simulation.now()];
+        let totals = (packets_created, packets_delivered, lost);
+        let result = FaultsResult::new(plan, &record.sorted(), log, totals, span, scale);
+        // Where nothing is drawn, everything that is corrupt is so by a rule.
+        let by_rule = (self.fabric.errors.flit == 0).then_some(link.corrupted);
+        let rules = self.fabric.errors.rules.len() as u64;
+        Some(FaultsResult { unmatched: by_rule.map_or(0, |count| rules.saturating_sub(count)), ..result })
     }
 }

@@ -144,7 +144,7 @@ impl Session {
             let mut simulation = self.simulation_of(job, kinds, &Watch::slowest(self.has_details), record);
             let mut course = self.managed(job.course());
             let measurement = measure(&mut simulation, plan, &mut course, stop, progress);
-            let faults = self.faults_result(&mut simulation, &course, &measurement.counters);
+            let faults = self.faults_result(&mut simulation, &course, &measurement);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
             let point = Point { faults, ..point };
             let details = self.has_details.then(|| {

@@ -152,7 +152,7 @@ impl Session {
         let measurement = measure_whole(simulation, STRIDE, &mut course, stop, progress, is_over);
         let offered = mix.background.map(|(_, load)| load);
         let scale = self.scale();
-        let faults = self.faults_result(simulation, &course, &measurement.counters);
+        let faults = self.faults_result(simulation, &course, &measurement);
         let point =
             Point::new(offered.unwrap_or(0.0), &measurement, scale).with_stages(&self.fabric, &measurement);
         let mut point = Point { faults, ..point };
