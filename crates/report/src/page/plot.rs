@@ -588,6 +588,37 @@ mod tests {
     }
 
     #[test]
+    fn names_are_no_scale_and_stand_below_where_they_have_no_room() {
+        const TITLE: &str = "a title that is much too long to stand beside an axis of this height";
+        let svg = |names: &[&str]| {
+            let axis = |title: &str, names: Vec<String>| Axis {
+                title: title.to_owned(),
+                range: -0.5..1.5,
+                is_log: false,
+                format: |value| value.to_string(),
+                names,
+            };
+            let marks = [0.0, 1.0].map(|x| Mark { x, y: x, ..Mark::default() }).into();
+            let lines = vec![Line { marks, ..Line::default() }];
+            let names = names.iter().map(|&name| name.to_owned()).collect();
+            let (x, y) = (axis("x", names), axis(TITLE, Vec::new()));
+            let plot = Plot { label: String::new(), x, y, lines, theory: Vec::new() };
+            (plot.svg(), plot.size().1)
+        };
+        let long = "a name of more than a third of the width of a figure";
+        let (below, height) = svg(&[long, "b"]);
+        assert!(place_of(&below, &format!("1: {long}")).1 < place_of(&below, "2: b").1);
+        assert!(place_of(&below, "2: b").1 < f64::from(height));
+        let (beside, _) = svg(&["a", "b"]);
+        assert!(!beside.contains("1: a"));
+        // One mark each, and nothing from one to the other.
+        let path = beside.split("class=\"line l0\" d=\"").nth(1).unwrap_or_default();
+        assert_eq!(path.split('"').next().map(|path| path.matches('L').count()), Some(1));
+        assert_eq!(beside.matches("class=\"line l0\"").count(), 2);
+        assert_eq!(place_of(&beside, TITLE).0, 0.0);
+    }
+
+    #[test]
     fn axes_in_factors_have_ticks_that_fit() {
         assert_eq!(log_ticks(&(2e3..1e4), 12), [2e3, 5e3, 1e4]);
         assert_eq!(log_ticks(&(5.0..10.0), 12), [5.0, 10.0]);
