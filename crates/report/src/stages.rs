@@ -240,12 +240,18 @@ impl Stages {
         Stages::of(named(fabric, load_of))
     }
 
-    fn of(mut all: Vec<(ChannelEnds, f64)>) -> Self {
+    fn of(all: Vec<(ChannelEnds, f64)>) -> Self {
         let loads = stage_loads(&all, &all);
-        // Stable: channels that are equally busy stay in order.
-        all.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        all.truncate(BUSIEST);
-        Stages { loads, busiest: all, limit: None, fullest: None, slow: None }
+        // Channels that are equally busy stay in order.
+        let order = |&a: &usize, &b: &usize| all[b].1.total_cmp(&all[a].1).then(a.cmp(&b));
+        let mut busiest: Vec<usize> = (0..all.len()).collect();
+        if busiest.len() > BUSIEST {
+            busiest.select_nth_unstable_by(BUSIEST, order);
+            busiest.truncate(BUSIEST);
+        }
+        busiest.sort_unstable_by(order);
+        let busiest = busiest.into_iter().map(|place| all[place]).collect();
+        Stages { loads, busiest, limit: None, fullest: None, slow: None }
     }
 
     /// These, and the object of them that a result has.

@@ -81,11 +81,19 @@ impl<A: Architecture, E: crate::Endpoint, O: Observer> Simulation<A, E, O> {
             of_switches.chain(nodes.iter().map(|&at| (at, *rails))).collect();
         let of_shard = |(shard, number): (&A::Shard<E, O>, u32)| {
             let here = components.iter().filter(|(at, _)| at.shard == number);
-            here.flat_map(|(at, ports)| (0..*ports).map(|port| shard.sent_flits(at.place, PortId(port))))
-                .collect()
+            let mut sent = Vec::with_capacity(here.clone().map(|(_, ports)| *ports as usize).sum());
+            for (at, ports) in here {
+                for port in (0..*ports).map(PortId) {
+                    sent.push(shard.sent_flits(at.place, port)?);
+                }
+            }
+            Some(sent)
         };
-        let of_shards: Vec<Vec<u64>> =
+        let mut of_shards: Vec<Vec<u64>> =
             windows.shards().iter().zip(0..).map(of_shard).collect::<Option<_>>()?;
+        if let [all] = &mut of_shards[..] {
+            return Some(std::mem::take(all));
+        }
         let mut rest: Vec<&[u64]> = of_shards.iter().map(Vec::as_slice).collect();
         let mut all = Vec::with_capacity(rest.iter().map(|of_shard| of_shard.len()).sum());
         for (at, ports) in &components {
