@@ -11,6 +11,7 @@ use flitway_fabric::simulation::Counters;
 use flitway_process::Train;
 use flitway_process::train::TrainSettings;
 use flitway_wiring::NodeId;
+use flitway_wiring::topology::End;
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -235,12 +236,15 @@ impl Session {
         TrainResult { choice, time, last, model, pipelined, counters, wall, peak_rss_bytes, clock }
     }
 
-    /// Cycles by the multi-rail model, and if links alone set the pace.
+    /// Cycles by the multi-rail model, and if links alone set the pace: that of the slowest on the way.
     fn train_theory(&self, choice: TrainChoice) -> [f64; 2] {
         let (from, to) = (NodeId(choice.from), NodeId(choice.to));
         let first = self.fabric.zero_load_cycles(from, to, choice.payload).0 as f64;
         let others = f64::from(choice.count.saturating_sub(1)) / f64::from(self.fabric.rails);
-        let flits = f64::from(self.machine.packet.packet_flits(choice.payload));
+        let flits = self.machine.packet.packet_flits(choice.payload);
+        let hops = self.fabric.routing.path(from, to).map(|(switch, hop)| End::Switch(switch, hop.port));
+        let carried = std::iter::once(End::Node(from)).chain(hops).map(|end| self.fabric.carries(end, flits));
+        let flits = f64::from(flits) / carried.fold(1.0, f64::min);
         let through = f64::from(self.fabric.chip.through_cycles());
         [first + others * flits.max(through), first + others * flits]
     }
