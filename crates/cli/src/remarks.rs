@@ -190,6 +190,24 @@ fn told(fullest: &Fullest) -> String {
     )
 }
 
+/// How many packets of `points` were reordered, where some were.
+pub(crate) fn reordered(points: &[Point]) -> String {
+    let share = |point: &Point| {
+        let count = point.reordered.filter(|count| *count > 0)?;
+        let at = at_loads(points, |it| points.len() > 1 && std::ptr::eq(it, point));
+        let percent = 100.0 * count as f64 / point.packets.max(1) as f64;
+        Some(format!("{}{percent:.2} %", at.replace(", ", " ")))
+    };
+    let shares: Vec<String> = points.iter().filter_map(share).collect();
+    if shares.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\nreordered          {} of the packets came after a newer one of their pair of nodes",
+        shares.join(", ")
+    )
+}
+
 /// How unfair saturated points are to their nodes, of which there are `nodes`, `silent` of them by the pattern.
 pub(crate) fn unfair(points: &[Point], nodes: u32, silent: u32) -> String {
     let starved = |point: &Point| match point.verdict {

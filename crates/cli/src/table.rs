@@ -145,6 +145,7 @@ pub(crate) fn definitions(
             point.hops_mean
         );
     }
+    text.push_str(&remarks::reordered(points));
     text.push_str(&remarks::unfair(points, nodes, silent));
     text
 }

@@ -16,6 +16,7 @@ pub mod latencies;
 pub mod measure;
 pub mod memory;
 pub mod operations;
+mod order;
 pub mod page;
 pub mod point;
 pub mod recorder;

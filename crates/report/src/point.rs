@@ -11,6 +11,7 @@ use crate::faults::FaultsResult;
 use crate::latencies::Latencies;
 use crate::measure::{Measurement, Unsettled, Verdict};
 use crate::memory::peak_rss_bytes;
+use crate::order::Order;
 use crate::stages::Stages;
 use crate::stats::Estimate;
 use crate::tally::Tally;
@@ -67,6 +68,9 @@ pub struct Point {
     pub packet_bytes: f64,
     /// Switches crossed by a packet, in the mean.
     pub hops_mean: f64,
+    /// Packets that came after a newer one of their pair of nodes; `None` where all of a pair take one way, or nodes are too
+    /// many.
+    pub reordered: Option<u64>,
     /// From creation to the last flit delivered, source queue included. `None` if no packet was delivered.
     pub packet_latency: Option<Latency>,
     /// From the head leaving the source to the last flit delivered.
@@ -159,6 +163,7 @@ impl Point {
             packets: total.packets,
             packet_bytes: total.payload as f64 / packets.max(1.0),
             hops_mean: total.hops as f64 / packets.max(1.0),
+            reordered: None,
             packet_latency: (total.packets > 0).then(|| {
                 let max = total.packet_latency_max;
                 latency(known(measurement.packet_latency), &total.packet_latencies, max, scale.clock)
@@ -195,6 +200,11 @@ impl Point {
     pub fn with_stages(self, fabric: &Fabric, measurement: &Measurement) -> Self {
         let stages = Stages::new(fabric, measurement).map(|stages| stages.with_json(fabric.topology()));
         Point { stages, ..self }
+    }
+
+    /// The point with what `measurement` says of the order of packets on `fabric`, if it does.
+    pub(crate) fn with_order(self, fabric: &Fabric, measurement: &Measurement) -> Self {
+        Point { reordered: Order::of(fabric).map(|_| measurement.total.reordered), ..self }
     }
 
     /// The point with what `theory` says of its traffic.
@@ -263,6 +273,7 @@ impl Point {
         ("packets", "packets"),
         ("packet_bytes", "B"),
         ("hops_mean", "hops"),
+        ("reordered", "packets"),
         ("packet_latency_ns.mean", "ns"),
         ("packet_latency_ns.ci95", "ns"),
         ("packet_latency_ns.p50", "ns"),
@@ -322,6 +333,7 @@ impl Point {
         put("packets", Some(json!(self.packets)));
         put("packet_bytes", Some(json!(self.packet_bytes)));
         put("hops_mean", Some(json!(self.hops_mean)));
+        put("reordered", self.reordered.map(|count| json!(count)));
         put("packet_latency_ns", self.packet_latency.as_ref().map(Latency::to_json));
         put("network_latency_ns", self.network_latency.as_ref().map(Latency::to_json));
         put("accepted_min_node", finite(self.accepted_min_node).map(|load| json!(load)));

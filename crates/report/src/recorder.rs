@@ -4,6 +4,7 @@ use crate::barriers::{Barriers, Signs};
 use crate::fault_record::FaultRecord;
 use crate::latencies::{Latencies, Short, latencies};
 use crate::operations::{Copies, Operations};
+use crate::order::Order;
 use crate::replies::Replies;
 use crate::stations::Transits;
 use crate::watch::{Slowest, Watch};
@@ -44,6 +45,8 @@ pub struct Batch {
     pub replies: Replies,
     /// Packets delivered.
     pub packets: u64,
+    /// Those of them that came after a newer one of their pair, where that is looked at.
+    pub reordered: u64,
     /// Their flits.
     pub flits: u64,
     /// Their payload bytes.
@@ -80,6 +83,7 @@ impl Default for Batch {
             barriers: Barriers::default(),
             replies: Replies::default(),
             packets: 0,
+            reordered: 0,
             flits: 0,
             payload: 0,
             hops: 0,
@@ -110,6 +114,7 @@ impl Batch {
             barriers,
             replies,
             packets,
+            reordered,
             flits,
             payload,
             hops,
@@ -130,6 +135,7 @@ impl Batch {
             (&mut self.discarded_flits, discarded_flits),
             (&mut self.delivered_flits, delivered_flits),
             (&mut self.packets, packets),
+            (&mut self.reordered, reordered),
             (&mut self.flits, flits),
             (&mut self.payload, payload),
             (&mut self.hops, hops),
@@ -188,6 +194,8 @@ pub struct Recorder {
     watch: Watch,
     /// What is seen of faults, where something breaks.
     faults: Option<Box<FaultRecord>>,
+    /// The order of packets, where they may be reordered.
+    order: Option<Box<Order>>,
 }
 
 impl Recorder {
@@ -206,7 +214,13 @@ impl Recorder {
             transits: Transits::default(),
             watch: Watch::default(),
             faults: None,
+            order: None,
         }
+    }
+
+    /// With an eye on the order of packets, if there is one.
+    pub(crate) fn with_order(self, order: Option<Order>) -> Self {
+        Recorder { order: order.map(Box::new), ..self }
     }
 
     /// With an eye on faults, if there is one.
@@ -280,6 +294,9 @@ impl Recorder {
     #[inline(always)]
     fn record_traffic(&mut self, delivery: &Delivery) {
         let batch = &mut self.batch;
+        if let Some(order) = &mut self.order {
+            batch.reordered += u64::from(order.is_late(delivery));
+        }
         let packet_latency = delivery.delivered.since(delivery.created);
         let network_latency = delivery.delivered.since(delivery.injected);
         batch.packets += 1;

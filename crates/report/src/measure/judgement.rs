@@ -88,7 +88,7 @@ impl Series<'_> {
         // How many operations begin in a batch is chance, and they are few.
         let is_known = self.aim() != Aim::Packets || accepted.is_within(self.plan.precision);
         let is_steady = self.are_known(cut) && is_known;
-        if is_steady && !self.has_grown(cut) && !self.is_short(cut) {
+        if is_steady && !self.has_grown(cut) && !self.is_short(cut) && !self.has_stalled(cut) {
             // Barriers may be steady in a network that is not.
             let is_saturated = is_saturated && self.aim() == Aim::Barriers;
             return Judgement::Over(if is_saturated { Verdict::Saturated } else { Verdict::Steady }, cut);
@@ -111,7 +111,12 @@ impl Series<'_> {
     fn verdict_of_all(&self, cut: usize) -> Verdict {
         if self.is_saturated() {
             Verdict::Saturated
-        } else if self.is_filling(SURE) || self.has_grown(cut) || self.has_trend(cut) || self.is_short(cut) {
+        } else if self.is_filling(SURE)
+            || self.has_grown(cut)
+            || self.has_trend(cut)
+            || self.is_short(cut)
+            || self.has_stalled(cut)
+        {
             Verdict::Unsettled
         } else {
             Verdict::Steady
@@ -127,6 +132,7 @@ impl Series<'_> {
         };
         match verdict {
             Verdict::Saturated if self.aim() != Aim::Barriers => self.why_open(SURE),
+            Verdict::Unsettled if self.has_stalled(cut) => Some(Unsettled::Stalled),
             Verdict::Unsettled if self.is_filling(SURE) => Some(Unsettled::Filling),
             Verdict::Unsettled if self.is_growing() => Some(Unsettled::Growing),
             Verdict::Unsettled if is_moving => Some(Unsettled::Trend),
@@ -282,6 +288,20 @@ impl Series<'_> {
     fn has_grown(&self, cut: usize) -> bool {
         let excess = Excess::of(&self.batches[cut..], self.length);
         self.aim() != Aim::Barriers && excess.is_beyond(SURE) && excess.by > self.plan.precision / 4.0
+    }
+
+    /// Whether nothing is delivered in the last quarter of what comes after the first `cut` batches, though so much was before
+    /// that this is not chance. Operations may be rare.
+    fn has_stalled(&self, cut: usize) -> bool {
+        /// Packets that would come in that time, at the least.
+        const EXPECTED: u64 = 20;
+        let shown = &self.batches[cut..];
+        let (before, last) = shown.split_at(shown.len() - shown.len() / 4);
+        let packets = |batches: &[Batch]| batches.iter().map(|batch| batch.packets).sum::<u64>();
+        matches!(self.aim(), Aim::Packets | Aim::RoundTrips)
+            && packets(before) >= 3 * EXPECTED
+            && last.iter().all(|batch| batch.delivered_flits == 0)
+            && !last.is_empty()
     }
 
     /// Whether latencies have a trend after the first `cut` batches.
@@ -489,6 +509,33 @@ mod tests {
             Series { length: 1_000, aims: vec![Aim::LastCopies], ..series }.has_grown(0)
         };
         assert!(!grows(1) && !grows(2) && grows(5));
+    }
+
+    /// Of fifty batches so many deliver a hundred packets each, and the others nothing: all that they wait for is lost.
+    #[test]
+    fn a_network_in_which_nothing_comes_any_more_is_not_steady() {
+        let asked = Plan { warm_up: Some(0), duration: Some(50_000), ..PLAN };
+        let verdict = |delivering: usize| {
+            let batch = |place: usize| {
+                let packets = if place < delivering { 100 } else { 0 };
+                Batch {
+                    created: packets,
+                    created_flits: 10 * packets,
+                    queued_flits: 10 * packets,
+                    injected_flits: 10 * packets,
+                    delivered_flits: 10 * packets,
+                    packets,
+                    packet_latency: packets * 100,
+                    ..Batch::default()
+                }
+            };
+            let series = Series { length: 1_000, ..series(&asked, (0..50).map(batch).collect()) };
+            let verdict = series.verdict_of_all(0);
+            (verdict, series.unsettled(verdict, 0))
+        };
+        assert_eq!(verdict(50), (Verdict::Steady, None));
+        assert_eq!(verdict(39), (Verdict::Steady, None));
+        assert_eq!(verdict(30), (Verdict::Unsettled, Some(Unsettled::Stalled)));
     }
 
     #[test]

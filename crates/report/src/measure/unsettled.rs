@@ -35,6 +35,9 @@ reasons! {
     /// More goes into the network than comes out of it.
     Filling "filling": "more goes into the network than comes out, so what it accepts is not what it will be; measure later \
         (--warm-up)"
+    /// Nothing has been delivered for long, after much was.
+    Stalled "stalled": "nothing was delivered in the last quarter of the time, so what was before is no steady state; what \
+        sources wait for may be lost (--faults)"
     /// What a saturated network delivers, or holds, grows or falls.
     Drift "drift": "what the network accepts, or holds, still grows or falls, so what it accepts is not what it will be; \
         measure later and longer (--warm-up, --duration)"

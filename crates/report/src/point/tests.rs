@@ -132,6 +132,7 @@ fn expected_of_traffic() -> Vec<(String, f64)> {
         ("packets", 1_000.0),
         ("packet_bytes", 16.0),
         ("hops_mean", 3.0),
+        ("reordered", 26.0),
         ("accepted_min_node", 0.01),
         ("accepted_max_node", 0.8),
         ("starved_nodes", 1.0),
@@ -152,6 +153,10 @@ fn expected_of_traffic() -> Vec<(String, f64)> {
     let packet = of_spread("packet_latency_ns", 900, 1_401.0, Some(41.0));
     let network = of_spread("network_latency_ns", 700, 1_202.0, Some(42.0));
     [single, packet, network].concat()
+}
+
+fn point() -> Point {
+    Point { reordered: Some(26), ..Point::new(0.9, &measurement(), scale()) }
 }
 
 /// Holds every number of `object`, but for what it cost, against what is `expected`, which has each of `fields`.
@@ -182,7 +187,7 @@ fn check(object: &Value, mut expected: Vec<(String, f64)>, fields: &[&[(&str, &s
 
 #[test]
 fn every_number_of_a_load_point_is_its_own() {
-    let point = Point::new(0.9, &measurement(), scale());
+    let point = point();
     let object = point.to_json();
     check(&object, expected_of_traffic(), &[Point::FIELDS]);
     assert_eq!(
@@ -194,7 +199,7 @@ fn every_number_of_a_load_point_is_its_own() {
 #[test]
 fn every_number_of_multicast_operations_is_its_own() {
     let closed = ClosedForms { offered_load: 0.35, last_copy_cycles: 777.0, ranges: Some(2.5) };
-    let point = Point::new(0.9, &measurement(), scale()).with_multicast(&closed, &measurement(), scale());
+    let point = point().with_multicast(&closed, &measurement(), scale());
     let single = [
         ("multicast.offered_load", 0.35),
         ("multicast.accepted_load", 0.4),
@@ -215,7 +220,7 @@ fn every_number_of_multicast_operations_is_its_own() {
 
 #[test]
 fn every_number_of_barriers_is_its_own() {
-    let point = Point::new(0.9, &measurement(), scale()).with_barrier(true, 66, &measurement(), scale());
+    let point = point().with_barrier(true, 66, &measurement(), scale());
     let single = [
         ("barrier.operations", 1_000.0),
         ("barrier.zero_load_latency_ns", 66.0),

@@ -4,6 +4,7 @@ use super::nodes::{Kinds, on_kinds};
 use super::{PACKETS_PER_BATCH, Patience, Session, packets_per_cycle};
 use crate::fault_record::FaultRecord;
 use crate::measure::{Aim, Course, Measurement, Plain, Plan, Progress, measure};
+use crate::order::Order;
 use crate::point::Point;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
@@ -146,6 +147,7 @@ impl Session {
             let measurement = measure(&mut simulation, plan, &mut course, stop, progress);
             let faults = self.faults_result(&mut simulation, &course, &measurement);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
+            let point = point.with_order(&self.fabric, &measurement);
             let point = Point { faults, ..point };
             let details = self.has_details.then(|| {
                 self.details(job, &measurement, |watch, until| self.again(job, &watch, until, stop))
@@ -181,7 +183,7 @@ impl Session {
     ) -> Simulation<A, M::Nic<J::Process>, Recorder> {
         let recorder = || {
             let recorder = Recorder::new(self.fabric.nodes()).with_watch(watch.clone());
-            job.instruct(recorder.with_faults(faults.clone()))
+            job.instruct(recorder.with_faults(faults.clone()).with_order(Order::of(&self.fabric)))
         };
         self.simulation(kinds, |node| job.process(node), recorder)
     }
