@@ -36,10 +36,10 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
         add("lost for good", "none");
     } else {
         add("lost for good", &format!("{}: {}", lost.sum(), causes.join(", ")));
-        let longest = faults.longest.map_or_else(String::new, |(source, destination, nanos)| {
-            // One packet alone tells nothing of a time.
-            let long = if nanos > 0.0 { format!(", for {}", time(nanos)) } else { String::new() };
-            format!("; longest from node {source} to {destination}{long}")
+        // One packet alone tells nothing of a time.
+        let longest = faults.longest.filter(|(.., nanos)| *nanos > 0.0);
+        let longest = longest.map_or_else(String::new, |(source, destination, nanos)| {
+            format!("; longest from node {source} to {destination}, for {}", time(nanos))
         });
         add("", &format!("{} of nodes lost packets{longest}", plural(*pairs, "pair", "s")));
     }

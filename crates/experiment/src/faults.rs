@@ -489,13 +489,9 @@ impl Fitter<'_> {
 /// Refuses tests of lanes that end before all that was on the way has come: longer than a round trip and than the longest
 /// packet on the slowest link.
 fn check_test(fabric: &Fabric, training: &LinkTraining) -> Result<(), String> {
-    let (lanes, discarded_max) = (training.lanes.count(), training.lanes.discarded_max());
     let round_trip = fabric.chip.headroom(Longest::of(fabric.topology(), &fabric.latencies)).round_trip;
-    let (flits, cycles) = training.lanes.rates().last().map_or((1, 1), |rate| rate.ratio());
     let format = fabric.chip.format();
-    let longest = u64::from(format.packet_flits(format.mtu_bytes)) * u64::from(cycles * lanes);
-    let longest = longest.div_ceil(u64::from(flits * (lanes - discarded_max)));
-    let least = u64::from(round_trip) + longest;
+    let least = training.least_test(round_trip, format.packet_flits(format.mtu_bytes));
     if u64::from(training.test) <= least {
         return Err(format!(
             "lanes are tested for {} cycles (`switch.link.training`), and what is on the way takes up to {least}: expected \

@@ -188,7 +188,8 @@ codes! {
         later: link there, pipeline of the switch, advert, link back. A buffer that holds less than the link carries \
         in that time leaves the link idle, however much waits for it. The message counts for one virtual channel that \
         has the link to itself and packets of the MTU; adverts that wait behind packets on the reverse channel need up \
-        to a packet more. It is a warning: the run is exact.";
+        to a packet more. Links that retry have a window too: a sender keeps so many packets until it hears that they have \
+        come (`switch.link.window`), and waits when it is full. It is a warning: the run is exact.";
         "link.length.switch = \"800 m\"\nswitch.buffer = \"2 KiB\""
         => "link.length.switch = \"800 m\"\nswitch.buffer = \"4 KiB\""
     /// Patience needs the bulletin
@@ -209,7 +210,9 @@ codes! {
     /// A timer of barriers expires before what it waits for can be there
     TimerTooShort "FW-M047": "A combine that has not been acknowledged is sent again when the retransmission timer expires. \
         If that is before the combine-ACK can have come over the longest link, each combine is sent twice or more often, \
-        though nothing is lost. It is a warning: barriers are slower then, and right.";
+        though nothing is lost. It is a warning: barriers are slower then, and right. So it is with the timer of links that \
+        retry (`switch.link.timeout`), which then send packets again, and with the times of their training: a test of lanes \
+        (`switch.link.training`) has to outlast what is on the way, and `switch.link.give_up` the test.";
         "switch.barrier.retransmit = \"100 ns\"" => "switch.barrier.retransmit = \"10 us\""
     /// Repeated adverts take all of a channel
     RefreshTooShort "FW-M048": "An advert is repeated when none has been sent for `switch.credit.refresh`, and goes before \

@@ -216,6 +216,18 @@ pub struct LinkTraining {
     pub test: u32,
 }
 
+impl LinkTraining {
+    /// Cycles in which all that was on the way has come, where the longest round trip takes `round_trip` and the longest packet
+    /// has `flits`, on the slowest link: a test takes longer.
+    #[must_use]
+    pub fn least_test(&self, round_trip: u32, flits: u32) -> u64 {
+        let (lanes, discarded_max) = (self.lanes.count(), self.lanes.discarded_max());
+        let (part, whole) = self.lanes.rates().last().map_or((1, 1), |rate| rate.ratio());
+        let longest = u64::from(flits) * u64::from(whole * lanes);
+        u64::from(round_trip) + longest.div_ceil(u64::from(part * (lanes - discarded_max)))
+    }
+}
+
 /// Barriers in switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BarrierOffer {

@@ -447,6 +447,33 @@ fn check_numbers(values: &Values, settings: &TiledSettings, findings: &mut Diagn
     Some(())
 }
 
+/// Compares the times of training with what is on the way, and with each other.
+fn check_training(values: &Values, settings: &TiledSettings, round_trip: u32, findings: &mut Diagnostics) {
+    let Some(training) = settings.training() else { return };
+    let least = training.least_test(round_trip, settings.format.packet_flits(settings.format.mtu_bytes));
+    let mut warn = |involved: &[&'static Setting], message: String, least: u64| {
+        let problem = values.conflict(Code::TimerTooShort, involved, message).warning();
+        findings.push(problem.expected(format!("more than {least} cycles")));
+    };
+    let test = u64::from(training.test);
+    if test <= least {
+        let message = format!(
+            "`{}` is too short: lanes are tested for {test} cycles, and what is on the way takes up to {least}; runs in which \
+             something breaks (`--faults`) are refused",
+            TRAINING.path
+        );
+        warn(&[&TRAINING], message, least);
+    }
+    if u64::from(settings.training.give_up) <= test {
+        let message = format!(
+            "`{}` is too short: an end gives up after {} cycles, and lanes are tested for {test}, so that every link is given up \
+             whose lanes change, and loses packets",
+            GIVE_UP.path, settings.training.give_up
+        );
+        warn(&[&GIVE_UP, &TRAINING], message, test);
+    }
+}
+
 /// Compares the buffer of an input and the window with what the longest link carries in a round trip.
 fn check_round_trip(
     values: &Values,
@@ -481,6 +508,7 @@ fn check_round_trip(
         let problem = values.conflict(Code::TimerTooShort, &[&TIMEOUT], message).warning();
         findings.push(problem.expected(format!("more than {answer} cycles")));
     }
+    check_training(values, settings, round_trip, findings);
     let share = settings.share_of_window_one_way(longest, window);
     if share < 1.0 {
         let is_enough = |&window: &u32| settings.share_of_window_one_way(longest, window) >= 1.0;
