@@ -28,7 +28,7 @@ class WorkloadOptions(TypedDict, total=False):
 
     load: str | float | Iterable[float]
     """Offered load as a fraction of a node's injection rate: one (0.3), a range (0.1..0.9:0.1, unless given), several
-    of both (0.1,0.3..0.9:0.2) or `max` (sources that always have a packet)."""
+    of both (0.1,0.3..0.9:0.2), or `max` alone (sources that always have a packet)."""
 
     outstanding: int
     """Packets of a node that may be under way without their replies, with a pattern that is answered, such as
