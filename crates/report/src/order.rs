@@ -6,6 +6,7 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::{Delivery, Fabric};
+use flitway_wiring::routing::Selection;
 
 /// Nodes up to which pairs are looked at: a list of all pairs of more takes too much memory.
 const NODES_MAX: u32 = 2_048;
@@ -20,7 +21,8 @@ pub(crate) struct Order {
 impl Order {
     /// Of the pairs of nodes of `fabric`, if their packets may take several ways and they are not too many.
     pub(crate) fn of(fabric: &Fabric) -> Option<Order> {
-        let has_ways = fabric.routing.is_adaptive() || !fabric.routing.is_plain();
+        let selects = fabric.routing.selection() != Selection::First;
+        let has_ways = selects || fabric.routing.is_adaptive() || !fabric.routing.is_plain();
         let nodes = fabric.nodes();
         (has_ways && nodes <= NODES_MAX).then(|| Order { newest: vec![Box::default(); nodes as usize] })
     }

@@ -112,6 +112,14 @@ fn a_window_that_closes_is_what_limits_and_no_more_is_accepted_than_it_allows() 
     assert_eq!(limits(&session, "tornado", 100).1, slow);
 }
 
+#[test]
+fn packets_that_switches_send_several_ways_are_reordered_and_counted() {
+    let reordered = |machine: &str, set: &[&str]| point(&session(machine, set), 70).reordered;
+    let several = reordered("sp-switch-64", &["switch.ascent=adaptive"]);
+    assert_eq!(reordered("th-frame", &[]), None, "one way");
+    assert!(several > Some(0), "{several:?}");
+}
+
 /// The link of node 3 is given up in the warm-up: what is for it, and what it would send, is lost and nowhere held.
 #[test]
 fn packets_that_are_lost_are_not_held() {
