@@ -114,17 +114,17 @@ impl Experiment {
         self.findings.iter().map(|finding| finding.template.as_str())
     }
 
+    /// The same with what `report` knows of them: a question mark stands for each value that is not known.
+    pub fn sentences_so_far(&self, report: &Report) -> impl Iterator<Item = String> {
+        self.findings.iter().map(|finding| finding.state_partly(&self.space, &report.results))
+    }
+
     /// The values of the point `index`: name and value as written.
     pub fn values(&self, index: usize) -> impl Iterator<Item = (&str, String)> {
         let place = &self.space.points[index];
         self.space.axes.iter().zip(place).flat_map(|(axis, row)| {
             axis.names().iter().enumerate().map(|(column, name)| (name.as_str(), axis.label(*row, column)))
         })
-    }
-
-    /// The same with what `report` knows of them: a question mark stands for each value that is not known.
-    pub fn sentences_so_far(&self, report: &Report) -> impl Iterator<Item = String> {
-        self.findings.iter().map(|finding| finding.state_partly(&self.space, &report.results))
     }
 
     /// Makes plots and findings of `results`, one for each point, each a `flitway/result/1`; `None` where a point has not

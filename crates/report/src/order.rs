@@ -19,12 +19,16 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Of the pairs of nodes of `fabric`, if their packets may take several ways and they are not too many.
-    pub(crate) fn of(fabric: &Fabric) -> Option<Order> {
+    /// Whether it is looked at on `fabric`: packets of a pair of nodes may take several ways, and nodes are not too many.
+    pub(crate) fn is_counted(fabric: &Fabric) -> bool {
         let selects = fabric.routing.selection() != Selection::First;
         let has_ways = selects || fabric.routing.is_adaptive() || !fabric.routing.is_plain();
-        let nodes = fabric.nodes();
-        (has_ways && nodes <= NODES_MAX).then(|| Order { newest: vec![Box::default(); nodes as usize] })
+        has_ways && fabric.nodes() <= NODES_MAX
+    }
+
+    /// Of the pairs of nodes of `fabric`, if it is looked at.
+    pub(crate) fn of(fabric: &Fabric) -> Option<Order> {
+        Order::is_counted(fabric).then(|| Order { newest: vec![Box::default(); fabric.nodes() as usize] })
     }
 
     /// Whether `delivery` is reordered.

@@ -204,7 +204,7 @@ impl Point {
 
     /// The point with what `measurement` says of the order of packets on `fabric`, if it does.
     pub(crate) fn with_order(self, fabric: &Fabric, measurement: &Measurement) -> Self {
-        Point { reordered: Order::of(fabric).map(|_| measurement.total.reordered), ..self }
+        Point { reordered: Order::is_counted(fabric).then_some(measurement.total.reordered), ..self }
     }
 
     /// The point with what `theory` says of its traffic.

@@ -438,22 +438,27 @@ mod tests {
         assert!(!series(&PLAN, saturated(400, |_| 19_800, |_| 5_000)).is_saturated());
     }
 
-    /// Fifty batches that create and deliver so many packets of ten flits each, which take so many cycles.
+    /// A batch that creates and delivers so many packets of ten flits each, which take so many cycles.
+    fn even(packets: u64, latency: u64) -> Batch {
+        Batch {
+            created: packets,
+            created_flits: 10 * packets,
+            queued_flits: 10 * packets,
+            injected_flits: 10 * packets,
+            delivered_flits: 10 * packets,
+            packets,
+            packet_latency: packets * latency,
+            ..Batch::default()
+        }
+    }
+
+    /// Fifty such batches.
     #[test]
     fn a_verdict_needs_time_and_packets() {
         let asked = Plan { warm_up: Some(0), duration: Some(50_000), ..PLAN };
         let verdict = |packets: u64, latency: u64| {
-            let batch = Batch {
-                created: packets,
-                created_flits: 10 * packets,
-                queued_flits: 10 * packets,
-                injected_flits: 10 * packets,
-                delivered_flits: 10 * packets,
-                packets,
-                packet_latency: packets * latency,
-                ..Batch::default()
-            };
-            let series = Series { length: 1_000, ..series(&asked, vec![batch; 50]) };
+            let batches = vec![even(packets, latency); 50];
+            let series = Series { length: 1_000, ..series(&asked, batches) };
             let verdict = series.verdict_of_all(0);
             (verdict, series.unsettled(verdict, 0))
         };
@@ -516,19 +521,7 @@ mod tests {
     fn a_network_in_which_nothing_comes_any_more_is_not_steady() {
         let asked = Plan { warm_up: Some(0), duration: Some(50_000), ..PLAN };
         let verdict = |delivering: usize| {
-            let batch = |place: usize| {
-                let packets = if place < delivering { 100 } else { 0 };
-                Batch {
-                    created: packets,
-                    created_flits: 10 * packets,
-                    queued_flits: 10 * packets,
-                    injected_flits: 10 * packets,
-                    delivered_flits: 10 * packets,
-                    packets,
-                    packet_latency: packets * 100,
-                    ..Batch::default()
-                }
-            };
+            let batch = |place: usize| even(if place < delivering { 100 } else { 0 }, 100);
             let series = Series { length: 1_000, ..series(&asked, (0..50).map(batch).collect()) };
             let verdict = series.verdict_of_all(0);
             (verdict, series.unsettled(verdict, 0))
