@@ -45,7 +45,7 @@ use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
 use flitway_fabric::deadlock::Deadlock;
 use flitway_fabric::simulation::{Architecture, Conservation, Counters};
-use flitway_fabric::{Endpoint, Observer, Simulation};
+use flitway_fabric::{Endpoint, Simulation};
 use judgement::Judgement;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -353,8 +353,8 @@ impl Snapshot {
 }
 
 /// What each channel has sent by now, if there is room for that.
-pub(crate) fn sent_flits<A: Architecture, E: Endpoint, O: Observer>(
-    simulation: &mut Simulation<A, E, O>,
+pub(crate) fn sent_flits<A: Architecture, E: Endpoint>(
+    simulation: &mut Simulation<A, E, Recorder>,
 ) -> Option<Vec<u64>> {
     if simulation.channels() <= CHANNELS_MAX { simulation.sent_flits() } else { None }
 }

@@ -14,7 +14,7 @@ use crate::watch::{Slowest, Watch};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::simulation::{Architecture, ShardModel};
-use flitway_fabric::{Endpoint, Observer, Simulation};
+use flitway_fabric::{Endpoint, Simulation};
 use flitway_nic::{Nic, NicModel};
 use flitway_process::{Exchange, ExchangeError, Messenger, MessengerSettings, Together};
 use flitway_workload::graph::{GraphSummary, Placement, RankCosts, TaskGraph};
@@ -144,8 +144,8 @@ pub(super) struct Whole {
 }
 
 /// What is said of each graph, with its summary, in a run that is over, on `nodes`.
-pub(super) fn results<A: Architecture, E: Endpoint, O: Observer>(
-    simulation: &mut Simulation<A, E, O>,
+pub(super) fn results<A: Architecture, E: Endpoint>(
+    simulation: &mut Simulation<A, E, Recorder>,
     (nodes, summaries): (&[Together], Vec<GraphSummary>),
     whole: &Whole,
     clock: Clock,
@@ -171,8 +171,8 @@ pub(super) fn results<A: Architecture, E: Endpoint, O: Observer>(
 }
 
 /// Packets of messages that are on their way, those that are lost included, if no rank has anything to do.
-pub(super) fn left_under_way<A: Architecture, N: Nic<Process = Together>, O: Observer>(
-    simulation: &mut Simulation<A, N, O>,
+pub(super) fn left_under_way<A: Architecture, N: Nic<Process = Together>>(
+    simulation: &mut Simulation<A, N, Recorder>,
 ) -> Option<u64> {
     let under_way = simulation.gather(|shard| {
         let of_node = |together: &mut Together| {

@@ -2,8 +2,9 @@
 //! asked here and nowhere else.
 
 use super::Session;
+use crate::recorder::Recorder;
 use flitway_fabric::simulation::{Architecture, ShardModel};
-use flitway_fabric::{Endpoint, Fabric, Observer, Simulation};
+use flitway_fabric::{Endpoint, Fabric, Simulation};
 use flitway_nic::{Nic, NicModel, Place};
 use flitway_wiring::NodeId;
 
@@ -37,22 +38,22 @@ pub(super) use on_kinds;
 
 impl Session {
     /// A run at its start, with `process` on each node.
-    pub(super) fn simulation<A: Architecture, M: NicModel, P: Endpoint, O: Observer>(
+    pub(super) fn simulation<A: Architecture, M: NicModel, P: Endpoint>(
         &self,
         Kinds { fabric, nic }: Kinds<'_, A, M>,
         process: impl Fn(NodeId) -> P,
-        observer: impl FnMut() -> O,
-    ) -> Simulation<A, M::Nic<P>, O> {
+        recorder: impl FnMut() -> Recorder,
+    ) -> Simulation<A, M::Nic<P>, Recorder> {
         let place = |node| Place { node, rails: fabric.rails, seed: self.seed };
         let nodes = (0..fabric.nodes()).map(NodeId);
         let nics = nodes.map(|node| nic.nic(place(node), process(node))).collect();
-        Simulation::new(fabric, nics, self.shards(), observer)
+        Simulation::new(fabric, nics, self.shards(), recorder)
     }
 }
 
 /// What the process on `node` answers to `ask`.
-pub(super) fn ask_process<A: Architecture, N: Nic, O: Observer, T: Send + 'static>(
-    simulation: &mut Simulation<A, N, O>,
+pub(super) fn ask_process<A: Architecture, N: Nic, T: Send + 'static>(
+    simulation: &mut Simulation<A, N, Recorder>,
     node: NodeId,
     mut ask: impl FnMut(&mut N::Process) -> T,
 ) -> T {
@@ -64,8 +65,8 @@ pub(super) fn ask_process<A: Architecture, N: Nic, O: Observer, T: Send + 'stati
 }
 
 /// What the process on each node answers to `ask`.
-pub(super) fn gather_processes<A: Architecture, N: Nic, O: Observer, T: Send + 'static>(
-    simulation: &mut Simulation<A, N, O>,
+pub(super) fn gather_processes<A: Architecture, N: Nic, T: Send + 'static>(
+    simulation: &mut Simulation<A, N, Recorder>,
     mut ask: impl FnMut(NodeId, &mut N::Process) -> T,
 ) -> Vec<T> {
     simulation.gather_endpoints(|node, nic| ask(node, nic.process_mut()))
