@@ -8,7 +8,9 @@
 //! traffic or switches, and no NIC knows another.
 
 pub mod bounded;
+pub mod host;
 pub mod ideal;
+pub mod th;
 
 use flitway_fabric::{Endpoint, NicPorts};
 use flitway_wiring::NodeId;
@@ -61,14 +63,17 @@ macro_rules! nics {
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum NicSettings {
             $($(#[$meta])* $Name($Settings),)+
+            /// That of TH Express-2, on the bus of a host. Processes that hand packets to the NIC ports themselves pass it by.
+            Th(Box<th::ThSettings>),
         }
 
         impl NicSettings {
-            /// The NIC ports that it stands on.
+            /// The NIC ports that it stands on, where processes hand packets to them.
             #[must_use]
             pub fn ports(&self) -> NicPorts {
                 match self {
                     $(NicSettings::$Name(_) => <$Settings as NicModel>::PORTS,)+
+                    NicSettings::Th(_) => NicPorts::Ideal,
                 }
             }
 
@@ -77,6 +82,7 @@ macro_rules! nics {
             pub fn reply_places(&self) -> Option<u32> {
                 match self {
                     $(NicSettings::$Name(settings) => settings.reply_places(),)+
+                    NicSettings::Th(_) => None,
                 }
             }
         }
@@ -97,6 +103,10 @@ macro_rules! on_nic {
         match $any {
             $crate::NicSettings::Ideal($model) => $run,
             $crate::NicSettings::Bounded($model) => $run,
+            $crate::NicSettings::Th(_) => {
+                let $model = &$crate::ideal::IdealSettings;
+                $run
+            }
         }
     };
 }

@@ -11,7 +11,9 @@
 //! * [`Train`]: so many packets from one node to another;
 //! * [`Together`]: several of them side by side.
 //!
-//! All implement [`flitway_fabric::Endpoint`].
+//! All implement [`flitway_fabric::Endpoint`]. Beside them stands what runs on the processors of hosts, above a NIC:
+//!
+//! * [`Operator`]: one operation of a NIC, again and again.
 
 mod assembly;
 mod error;
@@ -19,6 +21,7 @@ mod exchange;
 mod injector;
 mod messenger;
 pub mod multicaster;
+pub mod operator;
 mod processor;
 mod requester;
 pub mod synchroniser;
@@ -32,6 +35,7 @@ pub use exchange::{Exchange, ExchangeError, MessengerSettings};
 pub use injector::{Injector, InjectorCounts};
 pub use messenger::{Messenger, MessengerCounts, stuck, summary};
 pub use multicaster::Multicaster;
+pub use operator::Operator;
 pub use requester::Requester;
 pub use synchroniser::Synchroniser;
 pub use together::{Process, Together};

@@ -17,7 +17,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("switch", &["engine", "wiring", "fabric"]),
     ("workload", &["engine", "wiring"]),
     ("nic", &["engine", "wiring", "fabric"]),
-    ("process", &["engine", "wiring", "fabric", "workload"]),
+    ("process", &["engine", "wiring", "fabric", "nic", "workload"]),
     ("machine", &["engine", "wiring", "fabric", "switch", "nic"]),
     ("reference", &["engine", "wiring", "fabric", "switch", "nic"]),
     ("import", &["machine"]),
@@ -50,8 +50,10 @@ const ONLY: &[(&str, &str, &[&str])] = &[
             "routing",
         ],
     ),
+    // What runs on a processor of a host knows operations, and no NIC.
+    ("process", "nic", &["host"]),
     // Results do not depend on the kind of NIC.
-    ("report", "nic", &["Nic", "NicModel", "Place", "on_nic"]),
+    ("report", "nic", &["Nic", "NicModel", "NicSettings", "Place", "host", "on_nic", "th"]),
 ];
 
 /// Crates whose rooms may not import each other: no switch knows another.

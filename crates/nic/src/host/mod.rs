@@ -1,0 +1,561 @@
+//! A host: the processors, the memory and the bus of a node, and the NIC on it.
+//!
+//! # What happens when
+//!
+//! * Time within a node is integer picoseconds. A cycle of the network is as late as it begins, rounded down. What is due by
+//!   then happens in that cycle: first what is due within the node, by date, and what has the same date in the order in which
+//!   it was asked for; then what NIC ports bring, and after each of those what has become due. A packet that a NIC sends
+//!   between two cycles is in the source queue of its NIC port in the later one.
+//! * **A process** has a processor for itself, which does one thing after the other, in this order: what the program does at
+//!   the start, then what comes of what it sees, as it comes. *Seeing* takes the time of a poll, from when memory has it or
+//!   the processor is free. The program acts when it has seen, in no time: it puts operations behind what the processor has to
+//!   do. *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it. An operation
+//!   begins when its processor comes to it.
+//! * The bus is `pcie`; what a NIC does is said with it.
+
+pub mod agenda;
+pub mod letter;
+pub mod memory;
+pub mod pcie;
+pub mod program;
+pub mod story;
+
+use crate::{Nic, NicModel, Place};
+use agenda::Agenda;
+use flitway_engine::{Clock, Cycle, Picos};
+use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet, Up};
+use flitway_wiring::{Destination, NodeId, RailId};
+use letter::Letters;
+use memory::Memory;
+use pcie::{BusCounts, BusEvent, Pcie, PcieSettings, plus};
+use program::{News, Operation, Program};
+use std::collections::VecDeque;
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+use story::{Stage, Story, Unit};
+
+/// The settings of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostSettings {
+    /// Its bus.
+    pub bus: PcieSettings,
+    /// The time of a poll: from when memory has something until its process sees it.
+    pub poll: Picos,
+    /// The time that a processor takes to write a descriptor into memory.
+    pub store: Picos,
+}
+
+/// The process number of packets that NICs make: no other process of a node may have it.
+pub const NIC_PROCESS: u8 = PROCESSES_MAX - 1;
+
+/// A NIC on the bus of a host, without its time: what it does at each date.
+pub trait Device: Debug + Send {
+    /// What is due within it.
+    type Event: Debug + Send;
+    /// What its packets say.
+    type Letter: Debug + Send;
+
+    /// The processor of `process` comes to an operation, or comes back to it.
+    fn post(&mut self, desk: &mut Desk<'_, Self>, process: u8, post: &mut Post) -> Posting;
+
+    /// Something is due.
+    fn handle(&mut self, desk: &mut Desk<'_, Self>, event: Self::Event);
+
+    /// A read of its own has been completed.
+    fn has_read(&mut self, desk: &mut Desk<'_, Self>, tag: u64);
+
+    /// A packet is in the NIC port. It stays there until it is drained.
+    fn receive(&mut self, desk: &mut Desk<'_, Self>, delivery: &Delivery, letter: Self::Letter);
+
+    /// A packet of its own has left the source queue of its NIC port.
+    fn sent(&mut self, desk: &mut Desk<'_, Self>, rail: RailId, number: u64);
+
+    /// A process has seen `news`.
+    fn seen(&mut self, desk: &mut Desk<'_, Self>, process: u8, news: &News);
+
+    /// Whether it has nothing under way.
+    fn is_idle(&self) -> bool;
+
+    /// What it has counted, each by its name.
+    fn counters(&self) -> Vec<(&'static str, u64)>;
+
+    /// Picoseconds until `at` in which a part of it could take no more, each by its name.
+    fn full(&self, at: Picos) -> Vec<(&'static str, u64)>;
+}
+
+/// An operation that a processor posts.
+#[derive(Clone, Copy, Debug)]
+pub struct Post {
+    /// What it is.
+    pub operation: Operation,
+    /// Its number among those of its process.
+    pub number: u64,
+    /// From when its processor came to it.
+    pub story: Story,
+}
+
+/// What comes of an attempt to post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posting {
+    /// The processor is free at that date.
+    Until(Picos),
+    /// It waits until it is [`Desk::release`]d.
+    Waits,
+}
+
+/// What is due within a node.
+#[derive(Debug)]
+pub enum Event<E> {
+    /// On the bus.
+    Bus(BusEvent),
+    /// Memory has something for a process.
+    Visible(u8, News),
+    /// A process has seen it.
+    Seen(u8, News),
+    /// A processor may be free.
+    Free(u8),
+    /// What is due in its NIC.
+    Device(E),
+}
+
+impl<E> From<BusEvent> for Event<E> {
+    fn from(event: BusEvent) -> Self {
+        Event::Bus(event)
+    }
+}
+
+/// What a NIC has around it when it acts.
+#[derive(Debug)]
+pub struct Desk<'a, D: Device + ?Sized> {
+    /// The date.
+    pub at: Picos,
+    /// The node.
+    pub node: NodeId,
+    /// The bus.
+    pub bus: &'a mut Pcie,
+    /// The memory.
+    pub memory: &'a mut Memory,
+    agenda: &'a mut Agenda<Event<D::Event>>,
+    surroundings: &'a Surroundings<D::Letter>,
+    now: Cycle,
+    out: &'a mut Outgoing,
+}
+
+impl<D: Device + ?Sized> Desk<'_, D> {
+    /// Asks for `event` at `at`.
+    pub fn ask(&mut self, at: Picos, event: D::Event) {
+        self.agenda.ask(at, Event::Device(event));
+    }
+
+    /// Reads over the bus: see [`Device::has_read`].
+    pub fn read(&mut self, read: pcie::Read) {
+        self.bus.read(self.at, read, self.agenda);
+    }
+
+    /// Memory has `news` for `process` at `at`.
+    pub fn tell(&mut self, at: Picos, process: u8, news: News) {
+        self.agenda.ask(at, Event::Visible(process, news));
+    }
+
+    /// The processor of `process`, which waits, may post again at `at`.
+    pub fn release(&mut self, at: Picos, process: u8) {
+        self.agenda.ask(at, Event::Free(process));
+    }
+
+    /// Hands a packet with `payload` bytes and `letter` to the NIC port of `rail`: the number of the letter.
+    pub fn send(&mut self, to: NodeId, rail: RailId, lane: u32, payload: u16, letter: D::Letter) -> u64 {
+        let number = self.surroundings.letters.lay(self.node, letter);
+        let flow = Flow::new(FlowKind::Message, number).of_process(NIC_PROCESS);
+        let destination = Destination::Node(to);
+        self.out.push(Packet { destination, rail, lane, payload, created: self.now, flow });
+        number
+    }
+
+    /// Takes the packet of `delivery` out of its NIC port.
+    pub fn drain(&mut self, delivery: &Delivery) {
+        self.out.drain(delivery.ticket());
+    }
+
+    /// The story of a packet that was handed to a NIC port goes on until it is delivered.
+    pub fn cross(&self, story: &mut Story, delivery: &Delivery) {
+        let Surroundings { clock, idle, .. } = self.surroundings;
+        let IdleTime { all, switches } = idle(delivery.source, delivery.destination, delivery.payload);
+        let all = all.min(delivery.delivered.since(delivery.injected));
+        let links = all - switches.min(all);
+        story.pass_stage(Stage::NicPort, clock.picos_floor(delivery.injected));
+        story.pass_stage(Stage::Links, clock.picos_floor(delivery.injected + links));
+        story.pass_stage(Stage::Switches, clock.picos_floor(delivery.injected + all));
+        story.pass_stage(Stage::Contention, clock.picos_floor(delivery.delivered));
+        story.cross();
+    }
+}
+
+/// What a packet takes in an idle network, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleTime {
+    /// From its first flit on the wire until all of it is there.
+    pub all: u64,
+    /// Switches, as a part of it.
+    pub switches: u64,
+}
+
+/// Tells that time by source, destination and payload.
+pub type IdleTimes = Arc<dyn Fn(NodeId, NodeId, u16) -> IdleTime + Send + Sync>;
+
+/// What the nodes of a run have in common.
+pub struct Surroundings<L> {
+    /// The clock of the network.
+    pub clock: Clock,
+    /// What packets take in an idle network.
+    pub idle: IdleTimes,
+    /// What packets say.
+    pub letters: Arc<Letters<L>>,
+}
+
+impl<L> Clone for Surroundings<L> {
+    fn clone(&self) -> Self {
+        let Surroundings { clock, idle, letters } = self;
+        Surroundings { clock: *clock, idle: Arc::clone(idle), letters: Arc::clone(letters) }
+    }
+}
+
+impl<L> Debug for Surroundings<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}
+
+/// A host with its NIC and its programs.
+#[derive(Debug)]
+pub struct Host<D: Device> {
+    node: NodeId,
+    settings: HostSettings,
+    surroundings: Surroundings<D::Letter>,
+    agenda: Agenda<Event<D::Event>>,
+    bus: Pcie,
+    memory: Memory,
+    device: D,
+    processors: Box<[Processor]>,
+    flits: u64,
+}
+
+/// A processor, with the process that runs on it.
+#[derive(Debug)]
+struct Processor {
+    program: Box<dyn Program>,
+    /// What it has to do, the first first.
+    todo: VecDeque<Task>,
+    /// When it is free.
+    free: Picos,
+    /// It waits to post what comes first.
+    waits: bool,
+    /// The number of the next operation.
+    number: u64,
+    /// Picoseconds in which it was busy, or waited to post.
+    busy: u64,
+}
+
+/// What a processor does next.
+#[derive(Debug)]
+enum Task {
+    Begin,
+    See(News),
+    Post(Operation),
+    /// The same, when it has been tried before.
+    Again(Post),
+}
+
+/// Calls `$call` of the device of a host with the [`Desk`] that it has at `$at`.
+macro_rules! at_desk {
+    ($host:expr, $at:expr, $now:expr, $out:expr, $method:ident($($argument:expr),*)) => {{
+        let Host { node, surroundings, agenda, bus, memory, device, .. } = $host;
+        let mut desk = Desk { at: $at, node: *node, bus, memory, agenda, surroundings, now: $now, out: $out };
+        device.$method(&mut desk $(, $argument)*)
+    }};
+}
+
+impl<D: Device> Host<D> {
+    /// The host of `node`, with a processor for each of `programs`.
+    #[must_use]
+    pub fn new(
+        node: NodeId,
+        settings: HostSettings,
+        device: D,
+        memory: Memory,
+        programs: Vec<Box<dyn Program>>,
+        surroundings: Surroundings<D::Letter>,
+    ) -> Self {
+        let mut agenda = Agenda::new();
+        (0..programs.len()).for_each(|process| agenda.ask(Picos(0), Event::Free(process as u8)));
+        let processor = |program| Processor {
+            program,
+            todo: VecDeque::from([Task::Begin]),
+            free: Picos(0),
+            waits: false,
+            number: 0,
+            busy: 0,
+        };
+        Host {
+            node,
+            settings,
+            surroundings,
+            agenda,
+            bus: Pcie::new(&settings.bus),
+            memory,
+            device,
+            processors: programs.into_iter().map(processor).collect(),
+            flits: 0,
+        }
+    }
+
+    fn handle(&mut self, at: Picos, event: Event<D::Event>, now: Cycle, out: &mut Outgoing) {
+        match event {
+            Event::Bus(event) => {
+                if let Some(read) = self.bus.handle(at, event, &mut self.agenda) {
+                    at_desk!(self, at, now, out, has_read(read.tag));
+                }
+            }
+            Event::Device(event) => at_desk!(self, at, now, out, handle(event)),
+            Event::Visible(process, news) => {
+                self.processors[usize::from(process)].todo.push_back(Task::See(news));
+                self.work(at, process, now, out);
+            }
+            Event::Seen(process, news) => {
+                at_desk!(self, at, now, out, seen(process, &news));
+                self.processors[usize::from(process)].act(at, Some(&news));
+            }
+            Event::Free(process) => {
+                self.processors[usize::from(process)].waits = false;
+                self.work(at, process, now, out);
+            }
+        }
+    }
+
+    /// A processor does what it can at `at`.
+    fn work(&mut self, at: Picos, process: u8, now: Cycle, out: &mut Outgoing) {
+        let processor = &mut self.processors[usize::from(process)];
+        if processor.waits || processor.free > at {
+            return;
+        }
+        let Some(task) = processor.todo.pop_front() else { return };
+        let free = match task {
+            Task::Begin => {
+                processor.act(at, None);
+                at
+            }
+            Task::See(mut news) => {
+                let seen = plus(at, self.settings.poll);
+                news.story.pass(Unit::Poll, seen);
+                processor.busy += self.settings.poll.0;
+                self.agenda.ask(seen, Event::Seen(process, news));
+                seen
+            }
+            Task::Post(operation) => {
+                processor.number += 1;
+                let post = Post { operation, number: processor.number - 1, story: Story::begin(at) };
+                self.post(at, process, post, now, out)
+            }
+            Task::Again(post) => self.post(at, process, post, now, out),
+        };
+        let processor = &mut self.processors[usize::from(process)];
+        processor.free = free;
+        if !processor.waits {
+            self.agenda.ask(free, Event::Free(process));
+        }
+    }
+
+    /// A processor posts, or waits: when it is free.
+    fn post(&mut self, at: Picos, process: u8, mut post: Post, now: Cycle, out: &mut Outgoing) -> Picos {
+        let waited = at.0 - post.story.until().0;
+        post.story.pass(Unit::Processor, at);
+        let posting = at_desk!(self, at, now, out, post(process, &mut post));
+        let processor = &mut self.processors[usize::from(process)];
+        processor.busy += waited;
+        match posting {
+            Posting::Until(free) => {
+                processor.busy += free.0 - at.0;
+                free
+            }
+            Posting::Waits => {
+                processor.todo.push_front(Task::Again(post));
+                processor.waits = true;
+                at
+            }
+        }
+    }
+}
+
+impl Processor {
+    fn act(&mut self, at: Picos, news: Option<&News>) {
+        let mut todo = Vec::new();
+        self.program.act(at, news, &mut todo);
+        self.todo.extend(todo.into_iter().map(Task::Post));
+    }
+}
+
+/// What a host has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostCounts {
+    /// On its bus.
+    pub bus: BusCounts,
+    /// By process: picoseconds in which its processor was busy.
+    pub busy: Vec<u64>,
+    /// Flits of packets for its NIC that have come.
+    pub flits: u64,
+    /// In its NIC, each by its name.
+    pub nic: Vec<(&'static str, u64)>,
+    /// Picoseconds in which parts of its NIC could take no more.
+    pub full: Vec<(&'static str, u64)>,
+}
+
+/// A host, whatever NIC it has.
+pub trait AnyHost: Debug + Send {
+    /// Does what is due by the beginning of `now`.
+    fn run(&mut self, now: Cycle, out: &mut Outgoing);
+
+    /// A packet of a NIC is there.
+    fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing);
+
+    /// A packet of its own has left a source queue.
+    fn sent(&mut self, now: Cycle, rail: RailId, flow: Flow, out: &mut Outgoing);
+
+    /// When something is due.
+    fn next(&self) -> Option<Cycle>;
+
+    /// The program of a process.
+    fn program(&self, process: u8) -> &dyn Program;
+
+    /// Its memory.
+    fn memory(&mut self) -> &mut Memory;
+
+    /// What it has done until `at`.
+    fn counts(&self, at: Picos) -> HostCounts;
+
+    /// Whether nothing is under way in it.
+    fn is_idle(&self) -> bool;
+}
+
+impl<D: Device> AnyHost for Host<D> {
+    fn run(&mut self, now: Cycle, out: &mut Outgoing) {
+        let until = self.surroundings.clock.picos_floor(now);
+        while let Some((at, event)) = self.agenda.next_by(until) {
+            self.handle(at, event, now, out);
+        }
+    }
+
+    fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
+        let at = self.surroundings.clock.picos_floor(now);
+        self.flits += u64::from(delivery.flits);
+        let letter = self.surroundings.letters.take(delivery.source, delivery.flow.tag);
+        at_desk!(self, at, now, out, receive(delivery, letter));
+    }
+
+    fn sent(&mut self, now: Cycle, rail: RailId, flow: Flow, out: &mut Outgoing) {
+        let at = self.surroundings.clock.picos_floor(now);
+        at_desk!(self, at, now, out, sent(rail, flow.tag));
+    }
+
+    fn next(&self) -> Option<Cycle> {
+        self.agenda.next().map(|at| self.surroundings.clock.cycles_ceil(at))
+    }
+
+    fn program(&self, process: u8) -> &dyn Program {
+        &*self.processors[usize::from(process)].program
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    fn counts(&self, at: Picos) -> HostCounts {
+        HostCounts {
+            flits: self.flits,
+            full: self.device.full(at),
+            bus: self.bus.counts(),
+            busy: self.processors.iter().map(|processor| processor.busy).collect(),
+            nic: self.device.counters(),
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.agenda.next().is_none() && self.device.is_idle()
+    }
+}
+
+/// Makes the host of each node.
+#[derive(Clone)]
+pub struct Hosts(pub Arc<dyn Fn(Place) -> Box<dyn AnyHost> + Send + Sync>);
+
+impl Debug for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hosts")
+    }
+}
+
+impl NicModel for Hosts {
+    type Nic<P: Endpoint> = Hosted<P>;
+
+    const PORTS: NicPorts = NicPorts::Bounded;
+
+    fn nic<P: Endpoint>(&self, place: Place, process: P) -> Hosted<P> {
+        Hosted { process, wake: Some(Cycle::ZERO), host: (self.0)(place) }
+    }
+}
+
+/// A host, and a process beside it that hands packets to the NIC ports itself, as with an ideal NIC.
+#[derive(Debug)]
+pub struct Hosted<P> {
+    process: P,
+    /// When it wants to be woken.
+    wake: Option<Cycle>,
+    host: Box<dyn AnyHost>,
+}
+
+impl<P> Hosted<P> {
+    /// The host.
+    pub fn host_mut(&mut self) -> &mut dyn AnyHost {
+        &mut *self.host
+    }
+
+    fn next(&self) -> Option<Cycle> {
+        [self.wake, self.host.next()].into_iter().flatten().min()
+    }
+}
+
+impl<P: Endpoint> Nic for Hosted<P> {
+    type Process = P;
+
+    fn process_mut(&mut self) -> &mut P {
+        &mut self.process
+    }
+}
+
+impl<P: Endpoint> Endpoint for Hosted<P> {
+    const BOUNDED: bool = true;
+
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        self.host.run(now, out);
+        if self.wake.is_some_and(|at| at <= now) {
+            self.wake = self.process.wake(now, out);
+        }
+        self.next()
+    }
+
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        self.host.run(now, out);
+        match up {
+            Up::Delivery(delivery) if delivery.flow.process() == NIC_PROCESS => {
+                self.host.receive(now, delivery, out);
+            }
+            Up::Sent(rail, flow) if flow.process() == NIC_PROCESS => self.host.sent(now, rail, flow, out),
+            Up::Sent(..) => {}
+            Up::Delivery(delivery) => {
+                out.drain(delivery.ticket());
+                self.wake = self.process.hear(now, up, out);
+            }
+            Up::Released(_) | Up::Answered(..) => self.wake = self.process.hear(now, up, out),
+        }
+        self.host.run(now, out);
+        self.next()
+    }
+}

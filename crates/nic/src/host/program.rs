@@ -1,0 +1,128 @@
+//! What runs on a processor of a host, and what it asks its NIC for.
+
+use super::memory::Address;
+use super::story::Story;
+use flitway_engine::Picos;
+use flitway_wiring::NodeId;
+use std::fmt::Debug;
+
+/// A process of a node: a program that has a processor for itself.
+pub trait Program: Debug + Send {
+    /// It has seen `news` at `at`, or begins, if there are none: puts what it does then into `todo`, in order.
+    fn act(&mut self, at: Picos, news: Option<&News>, todo: &mut Vec<Operation>);
+
+    /// For what it has found out, when the run has been.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// What a process asks its NIC for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// What is done.
+    pub verb: Verb,
+    /// With which node; not its own.
+    pub node: NodeId,
+    /// With which process of it.
+    pub process: u8,
+    /// Data in bytes, 1 at least.
+    pub bytes: u64,
+    /// Where the data are in its own memory, or come to.
+    pub here: u64,
+    /// The same in the memory of the other process. Where it is sent, the place to which that process takes it.
+    pub there: u64,
+    /// How the descriptor reaches the NIC.
+    pub by: Submission,
+    /// Whether its process wants to see that it has [left](What::Left).
+    pub tells_left: bool,
+}
+
+impl Operation {
+    /// Where the data come from: in its own node, whose process is `own`.
+    #[must_use]
+    pub fn local(&self, own: u8) -> Address {
+        Address { process: own, byte: self.here }
+    }
+
+    /// Where they are in the other node.
+    #[must_use]
+    pub fn remote(&self) -> Address {
+        Address { process: self.process, byte: self.there }
+    }
+}
+
+/// What is done with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// They are sent to the receive queue of a process.
+    Send,
+    /// They are written into the memory of a process, which is told.
+    Put,
+    /// They are read from there.
+    Get,
+}
+
+impl Verb {
+    /// All of them.
+    pub const ALL: [Verb; 3] = [Verb::Send, Verb::Put, Verb::Get];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verb::Send => "send",
+            Verb::Put => "put",
+            Verb::Get => "get",
+        }
+    }
+}
+
+/// How a descriptor reaches the NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submission {
+    /// The processor writes it into a queue on the chip.
+    Hdq,
+    /// The processor writes it into a queue in memory and rings a doorbell; the NIC reads it.
+    Sdq,
+}
+
+impl Submission {
+    /// All of them.
+    pub const ALL: [Submission; 2] = [Submission::Hdq, Submission::Sdq];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Submission::Hdq => "hdq",
+            Submission::Sdq => "sdq",
+        }
+    }
+}
+
+/// What a process sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct News {
+    /// What has happened.
+    pub what: What,
+    /// To which operation: its number among those of its process.
+    pub number: u64,
+    /// The node of that process.
+    pub node: NodeId,
+    /// Its process there.
+    pub process: u8,
+    /// Data in bytes.
+    pub bytes: u64,
+    /// What it has spent its time with until now.
+    pub story: Story,
+}
+
+/// What happens to an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// One of its own has left the NIC: its data may be overwritten.
+    Left,
+    /// One of another process has brought data here.
+    Received,
+    /// One of its own has brought data here.
+    Fetched,
+}

@@ -1,0 +1,189 @@
+//! Where the time of an operation went: its stages, which sum to its latency exactly.
+//!
+//! Each thing that travels for an operation (a descriptor, a read, a packet) has a [`Story`]: when the operation began, how
+//! far the story has been told, and the time spent in each stage until then. What waits for several things goes on with the
+//! story of the last one: so the story of a completion is that of the longest way to it.
+
+use flitway_engine::Picos;
+
+/// What takes time in a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unit {
+    /// A processor writes a descriptor or a doorbell, or waits until it may.
+    Processor,
+    /// Writes over the bus, and descriptors that are read.
+    Bus,
+    /// Waiting in a submission queue.
+    Submission,
+    /// The protocol engine: decoding a descriptor, cutting packets, and waiting for that.
+    Engine,
+    /// A translation of an address that was not in the cache.
+    Translation,
+    /// Data that are read over the bus.
+    Read,
+    /// The network interface: sending, receiving, parsing.
+    Interface,
+    /// Waiting for room: in the receive buffer, or in the queue of a process.
+    Room,
+    /// A process that polls its memory.
+    Poll,
+}
+
+impl Unit {
+    /// All of them.
+    pub const ALL: [Unit; 9] = [
+        Unit::Processor,
+        Unit::Bus,
+        Unit::Submission,
+        Unit::Engine,
+        Unit::Translation,
+        Unit::Read,
+        Unit::Interface,
+        Unit::Room,
+        Unit::Poll,
+    ];
+
+    /// Its name in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::Processor => "processor",
+            Unit::Bus => "bus",
+            Unit::Submission => "submission queues",
+            Unit::Engine => "protocol engine",
+            Unit::Translation => "address translation",
+            Unit::Read => "data read over the bus",
+            Unit::Interface => "network interface",
+            Unit::Room => "waiting for room",
+            Unit::Poll => "polling",
+        }
+    }
+}
+
+/// Where time passes: in the node that began the operation, in the network, or in the other node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// In the node that began it.
+    Near(Unit),
+    /// In the NIC port that sends: waiting, and its pipeline.
+    NicPort,
+    /// Links: serial links, cables, and the length of the packet itself.
+    Links,
+    /// Switches that have nothing else to do.
+    Switches,
+    /// What a packet takes longer than in an idle network.
+    Contention,
+    /// In the other node.
+    Far(Unit),
+}
+
+impl Stage {
+    /// How many there are.
+    pub const COUNT: usize = 4 + 2 * Unit::ALL.len();
+
+    /// All of them, as an operation for another node meets them.
+    pub fn all() -> impl Iterator<Item = Stage> {
+        let network = [Stage::NicPort, Stage::Links, Stage::Switches, Stage::Contention];
+        let near = Unit::ALL.into_iter().map(Stage::Near);
+        near.chain(network).chain(Unit::ALL.into_iter().map(Stage::Far))
+    }
+
+    /// Its place in [`Stage::all`].
+    const fn index(self) -> usize {
+        match self {
+            Stage::Near(unit) => unit as usize,
+            Stage::NicPort => Unit::ALL.len(),
+            Stage::Links => Unit::ALL.len() + 1,
+            Stage::Switches => Unit::ALL.len() + 2,
+            Stage::Contention => Unit::ALL.len() + 3,
+            Stage::Far(unit) => Unit::ALL.len() + 4 + unit as usize,
+        }
+    }
+}
+
+/// What an operation has spent its time with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Story {
+    begun: Picos,
+    until: Picos,
+    spent: [Picos; Stage::COUNT],
+    /// It is in the node that did not begin it.
+    is_far: bool,
+}
+
+impl Story {
+    /// The story of an operation that begins at `at`.
+    #[must_use]
+    pub fn begin(at: Picos) -> Self {
+        Story { begun: at, until: at, spent: [Picos(0); Stage::COUNT], is_far: false }
+    }
+
+    /// When it began.
+    #[must_use]
+    pub fn begun(&self) -> Picos {
+        self.begun
+    }
+
+    /// Until when it has been told.
+    #[must_use]
+    pub fn until(&self) -> Picos {
+        self.until
+    }
+
+    /// The time from its beginning until then.
+    #[must_use]
+    pub fn latency(&self) -> Picos {
+        Picos(self.until.0 - self.begun.0)
+    }
+
+    /// The time spent in `stage`.
+    #[must_use]
+    pub fn spent(&self, stage: Stage) -> Picos {
+        self.spent[stage.index()]
+    }
+
+    /// The time until `at` was spent in `unit` of the node that it is in.
+    pub fn pass(&mut self, unit: Unit, at: Picos) {
+        self.pass_stage(if self.is_far { Stage::Far(unit) } else { Stage::Near(unit) }, at);
+    }
+
+    /// The time until `at` was spent in `stage`.
+    ///
+    /// # Panics
+    /// If `at` is earlier than what has been told.
+    pub fn pass_stage(&mut self, stage: Stage, at: Picos) {
+        assert!(at >= self.until, "a story goes on: {at:?} comes after {:?}", self.until);
+        self.spent[stage.index()].0 += at.0 - self.until.0;
+        self.until = at;
+    }
+
+    /// It is in the other node now.
+    pub fn cross(&mut self) {
+        self.is_far = !self.is_far;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stage_has_its_place() {
+        let places: Vec<usize> = Stage::all().map(Stage::index).collect();
+        assert!(places.into_iter().eq(0..Stage::COUNT));
+    }
+
+    #[test]
+    fn stages_sum_to_the_latency() {
+        let mut story = Story::begin(Picos(100));
+        story.pass(Unit::Processor, Picos(130));
+        story.pass_stage(Stage::Links, Picos(200));
+        story.cross();
+        story.pass(Unit::Processor, Picos(207));
+        story.pass(Unit::Poll, Picos(250));
+        let spent: Vec<u64> =
+            Stage::all().map(|stage| story.spent(stage).0).filter(|&time| time > 0).collect();
+        assert_eq!(spent, [30, 70, 7, 43]);
+        assert_eq!(spent.iter().sum::<u64>(), story.latency().0);
+    }
+}

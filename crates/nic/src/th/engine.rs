@@ -1,0 +1,339 @@
+//! The protocol engine and the sending half of the network interface. See points 3 to 6 of the header of this module.
+
+use super::atc::{Look, Page};
+use super::submission::From;
+use super::{
+    AtDesk, Carries, Job, MINI_PACKET, OperationId, Outbound, Purpose, REQUEST, Says, Th, ThEvent, ThLetter,
+    ThSettings, Waiter,
+};
+use crate::Place;
+use crate::host::memory::Address;
+use crate::host::pcie::{self, Read, plus};
+use crate::host::program::{News, Verb, What};
+use crate::host::story::{Stage, Story, Unit as In};
+use flitway_engine::Picos;
+use flitway_engine::random::{Purpose as RandomPurpose, Stream};
+use flitway_wiring::RailId;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The units, and what is on its way to the NIC ports.
+#[derive(Debug)]
+pub(super) struct Engine {
+    units: Box<[Unit]>,
+    /// By rail: packets in the source queue, or on their way there.
+    ports: Box<[u32]>,
+    /// Whose turn it is.
+    next_unit: usize,
+    next_rail: usize,
+    lanes: Stream,
+    /// Packets in NIC ports whose process wants to know when their operation has left, by the number of their letter.
+    leaving: BTreeMap<u64, Says>,
+    /// Since when all units have been busy, while they are; and picoseconds in which they were before.
+    full_since: Option<Picos>,
+    full: u64,
+    /// Of those operations: packets that have been handed on and have not left, and whether the last has been handed on.
+    operations: BTreeMap<OperationId, (u32, bool)>,
+}
+
+#[derive(Debug, Default)]
+struct Unit {
+    is_busy: bool,
+    /// Those that have not read all of their data, in order; the last may not have asked for all.
+    transfers: VecDeque<Transfer>,
+    /// Bytes asked for and not sent on.
+    buffered: u64,
+    /// Packets that can be sent on.
+    ready: VecDeque<Outbound>,
+}
+
+/// A transfer that a unit is at.
+#[derive(Debug)]
+struct Transfer {
+    job: Job,
+    /// Data asked for, read, and cut into packets, in bytes.
+    asked: u64,
+    read: u64,
+    cut: u64,
+    /// Requests under way: their bytes, and the story until each was made.
+    reading: VecDeque<(u64, Story)>,
+    /// The page whose translation is known.
+    page: Option<Page>,
+    /// The request that waits for a translation: the story until then.
+    waits: Option<Story>,
+}
+
+impl Engine {
+    pub(super) fn new(settings: &ThSettings, place: Place) -> Self {
+        Engine {
+            units: (0..settings.units).map(|_| Unit::default()).collect(),
+            ports: vec![0; place.rails as usize].into(),
+            next_unit: 0,
+            next_rail: 0,
+            lanes: Stream::new(place.seed, place.node.0.into(), RandomPurpose::Lane),
+            leaving: BTreeMap::new(),
+            full_since: None,
+            full: 0,
+            operations: BTreeMap::new(),
+        }
+    }
+
+    /// A unit may take a descriptor.
+    pub(super) fn free(&mut self, at: Picos, unit: u8) {
+        self.units[usize::from(unit)].is_busy = false;
+        self.full += self.full_since.take().map_or(0, |since| at.0 - since.0);
+    }
+
+    /// Picoseconds until `at` in which all units were busy.
+    pub(super) fn full(&self, at: Picos) -> u64 {
+        self.full + self.full_since.map_or(0, |since| at.0.saturating_sub(since.0))
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        let is_idle = |unit: &Unit| unit.transfers.is_empty() && unit.ready.is_empty();
+        self.units.iter().all(is_idle) && self.ports.iter().all(|&packets| packets == 0)
+    }
+}
+
+/// Whether a descriptor holds its data, or needs none.
+fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
+    match job.verb {
+        Verb::Send => true,
+        Verb::Put => job.bytes <= settings.immediate.into(),
+        Verb::Get => !job.is_answer,
+    }
+}
+
+/// The packet with `bytes` of an operation from `offset` on.
+fn packet(job: &Job, offset: u64, bytes: u64, story: Story) -> Outbound {
+    let is_request = job.verb == Verb::Get && !job.is_answer;
+    let what = match job.verb {
+        Verb::Send => Carries::Mini,
+        Verb::Put => Carries::Put,
+        Verb::Get if is_request => Carries::Request,
+        Verb::Get => Carries::Answer,
+    };
+    // A request says where data are and where they go; other packets have them.
+    let (byte, from) = if is_request {
+        (job.source.1, (job.of.process, job.target))
+    } else {
+        (job.target + offset, (job.source.0, job.source.1 + offset))
+    };
+    Outbound {
+        to: job.to.0,
+        payload: if is_request { REQUEST } else { bytes as u16 },
+        is_last: offset + bytes == job.bytes,
+        is_buffered: false,
+        tells_left: job.tells_left,
+        says: Says { of: job.of, what, process: job.to.1, byte, bytes, of_bytes: job.bytes, from, story },
+    }
+}
+
+impl Th {
+    /// Free units take descriptors.
+    pub(super) fn schedule(&mut self, desk: &mut AtDesk<'_>) {
+        while let Some(unit) = self.engine.units.iter().position(|unit| !unit.is_busy) {
+            let Some((mut job, from)) = self.submissions.take(desk, self.node) else { break };
+            self.counts.descriptors[from as usize] += 1;
+            self.engine.units[unit].is_busy = true;
+            if self.engine.units.iter().all(|unit| unit.is_busy) {
+                self.engine.full_since = Some(desk.at);
+            }
+            job.story.pass(In::Submission, desk.at);
+            if is_immediate(&job, &self.settings) {
+                desk.ask(plus(desk.at, self.settings.interval), ThEvent::Ready(unit as u8));
+            }
+            desk.ask(plus(desk.at, self.settings.decode), ThEvent::Decoded(unit as u8, job));
+            if from == From::Sdq {
+                self.fetch(desk);
+            }
+        }
+    }
+
+    /// Queues in memory are read.
+    pub(super) fn fetch(&mut self, desk: &mut AtDesk<'_>) {
+        self.counts.fetches += self.submissions.fetch(desk, &self.settings);
+    }
+
+    /// A unit has decoded a descriptor.
+    pub(super) fn decoded(&mut self, desk: &mut AtDesk<'_>, unit: u8, mut job: Job) {
+        job.story.pass(In::Engine, desk.at);
+        let of_unit = &mut self.engine.units[usize::from(unit)];
+        if is_immediate(&job, &self.settings) {
+            assert!(job.verb != Verb::Send || job.bytes <= MINI_PACKET, "a mini-packet is small: {job:?}");
+            of_unit.ready.push_back(packet(&job, 0, job.bytes, job.story));
+            self.transmit(desk);
+        } else {
+            let (reading, page, waits) = (VecDeque::new(), None, None);
+            of_unit.transfers.push_back(Transfer { job, asked: 0, read: 0, cut: 0, reading, page, waits });
+            self.ask_for_data(desk, unit);
+        }
+    }
+
+    /// The last transfer of a unit asks for what there is room for. When it has asked for everything the unit is free.
+    fn ask_for_data(&mut self, desk: &mut AtDesk<'_>, unit: u8) {
+        while let Some((request, story)) = self.next_request(desk, unit) {
+            let transfer = self.engine.asking(unit);
+            let Job { source, bytes, .. } = transfer.job;
+            let page = self.atc.page(source.0, source.1 + transfer.asked);
+            if transfer.page != Some(page) {
+                transfer.page = Some(page);
+                transfer.waits = Some(story);
+                if self.translate(desk, page, || Waiter::Unit(unit)) == Look::Hit {
+                    self.page_known(desk, unit);
+                }
+                return;
+            }
+            self.engine.request(desk, unit, request, story);
+            if self.engine.asking(unit).asked == bytes {
+                self.engine.free(desk.at, unit);
+                self.schedule(desk);
+                return;
+            }
+        }
+    }
+
+    /// The next request of a unit, and the story until now, if there is one, it waits for no translation and has room.
+    fn next_request(&self, desk: &AtDesk<'_>, unit: u8) -> Option<(u64, Story)> {
+        let of_unit = &self.engine.units[usize::from(unit)];
+        let transfer = of_unit.transfers.back()?;
+        let (request, mut story) = (transfer.next(desk), transfer.job.story);
+        let is_full = of_unit.buffered + request > u64::from(self.settings.unit_buffer);
+        story.pass(In::Engine, desk.at);
+        (request > 0 && !is_full && transfer.waits.is_none()).then_some((request, story))
+    }
+
+    /// The translation that a transfer waits for is known.
+    pub(super) fn page_known(&mut self, desk: &mut AtDesk<'_>, unit: u8) {
+        let transfer = self.engine.asking(unit);
+        let mut story = transfer.waits.take().expect("it waits for one translation");
+        story.pass(In::Translation, desk.at);
+        let (request, bytes) = (transfer.next(desk), transfer.job.bytes);
+        self.engine.request(desk, unit, request, story);
+        if self.engine.asking(unit).asked == bytes {
+            self.engine.free(desk.at, unit);
+            self.schedule(desk);
+        } else {
+            self.ask_for_data(desk, unit);
+        }
+    }
+
+    /// Data that a unit has asked for are there.
+    pub(super) fn data_read(&mut self, desk: &mut AtDesk<'_>, unit: u8) {
+        let mtu = u64::from(self.settings.mtu);
+        let of_unit = &mut self.engine.units[usize::from(unit)];
+        let transfer = of_unit.transfers.front_mut().expect("a transfer reads data");
+        let (bytes, mut story) = transfer.reading.pop_front().expect("it has asked for them");
+        story.pass(In::Read, desk.at);
+        transfer.read += bytes;
+        let Job { target, bytes, .. } = transfer.job;
+        while transfer.cut < bytes {
+            let boundary = ((target + transfer.cut) / mtu + 1) * mtu - target;
+            let end = boundary.min(bytes);
+            if end > transfer.read {
+                break;
+            }
+            let packet = packet(&transfer.job, transfer.cut, end - transfer.cut, story);
+            of_unit.ready.push_back(Outbound { is_buffered: true, ..packet });
+            transfer.cut = end;
+        }
+        if transfer.read == bytes {
+            of_unit.transfers.pop_front();
+        }
+        self.transmit(desk);
+    }
+
+    /// The network interface takes packets, as long as NIC ports have room.
+    fn transmit(&mut self, desk: &mut AtDesk<'_>) {
+        while let Some((unit, rail)) = self.engine.next_to_send(self.settings.port_packets) {
+            let of_unit = &mut self.engine.units[unit];
+            let mut packet = of_unit.ready.pop_front().expect("it has a packet");
+            self.engine.ports[rail] += 1;
+            let there = plus(desk.at, self.settings.transmit);
+            packet.says.story.pass(In::Interface, there);
+            desk.ask(there, ThEvent::Hand(RailId::new(rail), packet));
+            if packet.is_buffered {
+                of_unit.buffered -= packet.says.bytes;
+                self.ask_for_data(desk, unit as u8);
+            }
+        }
+    }
+
+    /// A packet reaches its NIC port.
+    pub(super) fn hand(&mut self, desk: &mut AtDesk<'_>, rail: RailId, packet: Outbound) {
+        let Outbound { to, payload, is_last, tells_left, says, .. } = packet;
+        self.counts.packets += 1;
+        let (process, byte) = says.from;
+        let data = match says.what {
+            Carries::Request => None,
+            _ => desk.memory.read(Address { process, byte }, says.bytes),
+        };
+        let lane = self.engine.lanes.bits() as u32;
+        let number = desk.send(to, rail, lane, payload, ThLetter { says, data });
+        if tells_left {
+            self.engine.leaving.insert(number, says);
+            let (packets, is_over) = self.engine.operations.entry(says.of).or_default();
+            *packets += 1;
+            *is_over |= is_last;
+        }
+    }
+
+    /// A packet has left its NIC port.
+    pub(super) fn has_left(&mut self, desk: &mut AtDesk<'_>, rail: RailId, number: u64) {
+        self.engine.ports[rail.index()] -= 1;
+        if let Some(mut says) = self.engine.leaving.remove(&number) {
+            let (packets, is_over) = self.engine.operations.get_mut(&says.of).expect("one that leaves");
+            *packets -= 1;
+            if *packets == 0 && *is_over {
+                self.engine.operations.remove(&says.of);
+                says.story.pass_stage(Stage::NicPort, desk.at);
+                let Says { of, of_bytes, story, .. } = says;
+                let news = News {
+                    what: What::Left,
+                    number: of.number,
+                    node: of.node,
+                    process: of.process,
+                    bytes: of_bytes,
+                    story,
+                };
+                self.raise(desk, of.process, news);
+            }
+        }
+        self.transmit(desk);
+    }
+}
+
+impl Transfer {
+    /// Bytes of its next request; none if it has asked for everything.
+    fn next(&self, desk: &AtDesk<'_>) -> u64 {
+        let most = u64::from(desk.bus.settings().read_request);
+        (most - (self.job.source.1 + self.asked) % most).min(self.job.bytes - self.asked)
+    }
+}
+
+impl Engine {
+    /// The transfer of a unit that asks for data, or has done so last.
+    fn asking(&mut self, unit: u8) -> &mut Transfer {
+        self.units[usize::from(unit)].transfers.back_mut().expect("it has a transfer")
+    }
+
+    /// The transfer of a unit that asks for data reads so many.
+    fn request(&mut self, desk: &mut AtDesk<'_>, unit: u8, bytes: u64, story: Story) {
+        let transfer = self.asking(unit);
+        transfer.asked += bytes;
+        transfer.reading.push_back((bytes, story));
+        self.units[usize::from(unit)].buffered += bytes;
+        let tag = Purpose::Data(unit).tag();
+        desk.read(Read { tag, bytes: bytes as u32, place: pcie::Place::Memory });
+    }
+
+    /// The unit and the rail whose turn it is, if there is a packet and room for it.
+    fn next_to_send(&mut self, port_packets: u32) -> Option<(usize, usize)> {
+        let (units, rails) = (self.units.len(), self.ports.len());
+        let unit = (0..units).map(|step| (self.next_unit + step) % units);
+        let unit = unit.into_iter().find(|&unit| !self.units[unit].ready.is_empty())?;
+        let rail = (0..rails).map(|step| (self.next_rail + step) % rails);
+        let rail = rail.into_iter().find(|&rail| self.ports[rail] < port_packets)?;
+        (self.next_unit, self.next_rail) = ((unit + 1) % units, (rail + 1) % rails);
+        Some((unit, rail))
+    }
+}

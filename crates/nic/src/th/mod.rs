@@ -1,0 +1,500 @@
+//! The NIC of TH Express-2 (th-express-2.txt, sections 2.2, 4.1 and 4.2.1, 4.2.2).
+//!
+//! # The parts
+//!
+//! *Submission*: eight queues of descriptors on the chip (HDQ), and 32 in memory (SDQ) of which the chip keeps what it has
+//! read. *Protocol engine*: units that carry out descriptors. *Address translation cache* (ATC). *Network interface*. *Receive
+//! path*. A process has a queue of each kind (an HDQ only if it is one of the first eight), a receive queue for mini-packets
+//! (MPQ) and one for events (EQ), both in its memory.
+//!
+//! # What happens when
+//!
+//! 1. **Posting.** A descriptor has [`DESCRIPTOR`] bytes. *By HDQ* the processor waits until, as far as it knows, the queue
+//!    has room, and writes the descriptor in bursts, one behind the other; the NIC has it when it has the last. *By SDQ* it
+//!    waits likewise for the queue in memory, writes the descriptor there, which takes the time of a store, and rings the
+//!    doorbell: a write of [`DOORBELL`] bytes.
+//! 2. **Fetching.** A queue in memory of which the NIC knows descriptors that it has not read is read, if no read of it is
+//!    under way and its group has room: a bus read, from the cache of the processors, of as many as are known, fit, and a
+//!    fetch takes. Queues take turns: when one may be read the search begins behind the one that was read last. What has been
+//!    read is in the memory of the group (4 queues each), which all of its queues share.
+//! 3. **Scheduling.** Whenever a unit is free and a descriptor is there it is taken: from the HDQs in order, the SDQs in
+//!    order, and the requests of other nodes, round robin; by the free unit with the lowest number. Taking one from an HDQ, or
+//!    the last of a fetch from memory, gives its room back: a posted write of [`POINTER`] bytes, which the process knows of
+//!    when it is in memory.
+//! 4. **Decoding** takes a fixed time. A descriptor that holds its data (a mini-packet, a put of up to `immediate` bytes) or
+//!    asks for data (a get) makes one packet then; the unit takes the next descriptor an *interval* after it took this one. A
+//!    get's packet has [`REQUEST`] bytes. Any other is a *transfer*; its unit takes the next descriptor when it has asked for
+//!    all data of this one.
+//! 5. **A transfer** reads its data from memory, in order, in requests that end where addresses are a multiple of their
+//!    greatest size: as long as what is asked for and not sent on fits into the buffer of the unit. Before a request that
+//!    begins in another page than the one before, the page is translated. Packets are cut where addresses in the memory of the
+//!    destination are a multiple of the MTU, and are there when their data are. What they carry is what memory has there when
+//!    they reach the NIC port.
+//! 6. **Sending.** The network interface takes packets of units, round robin, and hands each to a NIC port a fixed time later;
+//!    to that of each rail in turn. It takes one while the NIC port has, or gets, fewer than so many in its source queue. When
+//!    the last packet of an operation that wants it has left, its process gets an event.
+//! 7. **Receiving.** A packet is drained out of the NIC port as soon as the receive buffer has room for its data, in the order
+//!    of delivery. The fixed times of the interface and of parsing later it is dealt with:
+//!    * *a mini-packet*: it gets an entry of the MPQ of its process, the address of the MPQ is translated, and the packet is
+//!      written there with [`ENTRY_HEAD`] more bytes. The process sees it. If no entry is free it waits, and its data stay in
+//!      the receive buffer; if it has waited for `hold` it is dropped (OQ-T7).
+//!    * *data*: the page is translated, and they are written. When all data of an operation have been, its process gets an
+//!      event: the one here for a put, the one that asked for a get.
+//!    * *a request*: it is another descriptor to schedule, a transfer. Requests have a memory of their own, without limit.
+//!
+//!    Room in the receive buffer is free when a write has left the chip.
+//! 8. **An event** gets an entry of the EQ of its process, waits and is dropped like a mini-packet, is translated like one,
+//!    and is written: [`EVENT`] bytes.
+//! 9. **A process that has seen** a quarter of the entries of its MPQ or EQ since it last did writes so to the NIC, in one
+//!    burst of [`DOORBELL`] bytes which costs the processor nothing.
+//! 10. **A translation** that is in the ATC takes no time. Another one is read from memory, [`TRANSLATION`] bytes; what asked
+//!     waits, and so do a transfer's further requests; nothing else does. An MPQ and an EQ are in one page each.
+
+mod atc;
+mod engine;
+mod receive;
+mod ring;
+mod submission;
+pub mod theory;
+
+pub use atc::{AtcCounts, AtcSettings};
+
+use crate::Place;
+use crate::host::memory::{Address, Memory};
+use crate::host::pcie;
+use crate::host::program::{News, Program, Verb};
+use crate::host::story::Story;
+use crate::host::{AnyHost, Desk, Device, Host, HostSettings, Post, Posting, Surroundings};
+use atc::{Atc, Look, Page};
+use engine::Engine;
+use flitway_engine::Picos;
+use flitway_fabric::Delivery;
+use flitway_wiring::{NodeId, RailId};
+use receive::{Incoming, Receive};
+use submission::Submissions;
+
+/// Bytes of a descriptor. Source: OQ-T8.
+pub const DESCRIPTOR: u32 = 128;
+/// Bytes of a doorbell.
+pub const DOORBELL: u32 = 8;
+/// Bytes of a pointer that the NIC writes for a process.
+pub const POINTER: u32 = 8;
+/// Bytes of an event.
+pub const EVENT: u32 = 16;
+/// Bytes of an entry of an MPQ beside the data of its packet. Source: OQ-T8, 120 + 8.
+pub const ENTRY_HEAD: u32 = 8;
+/// Bytes of the packet that asks for data: what a descriptor has beside immediate data. Source: OQ-T8, 96 + 32.
+pub const REQUEST: u16 = 32;
+/// Bytes of a translation in memory.
+pub const TRANSLATION: u32 = 8;
+/// The most data of a mini-packet in bytes. Source: P-TH-082.
+pub const MINI_PACKET: u64 = 120;
+/// The most data of a transfer in bytes: 128 MB. Source: P-TH-084.
+pub const TRANSFER: u64 = 128_000_000;
+/// Pages of the memory of a process from which on its MPQ and its EQ are; its data are below.
+const MPQ_PAGE: u64 = 1 << 40;
+const EQ_PAGE: u64 = MPQ_PAGE + 1;
+
+/// The settings of the NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThSettings {
+    /// The host that it is on.
+    pub host: HostSettings,
+    /// Submission queues on the chip.
+    pub hdqs: u32,
+    /// Descriptors that each holds.
+    pub hdq_depth: u32,
+    /// Submission queues in memory: processes at most.
+    pub sdqs: u32,
+    /// Descriptors that each holds.
+    pub sdq_depth: u32,
+    /// Groups of them; a divisor.
+    pub sdq_groups: u32,
+    /// Descriptors read from memory that the chip keeps for each group.
+    pub group_room: u32,
+    /// Descriptors of a queue that are read at a time.
+    pub fetch: u32,
+    /// Units of the protocol engine.
+    pub units: u32,
+    /// The time of decoding a descriptor.
+    pub decode: Picos,
+    /// The time between two descriptors of a unit.
+    pub interval: Picos,
+    /// Bytes that a unit has asked for and not sent on.
+    pub unit_buffer: u32,
+    /// The most data of a put that its descriptor holds, in bytes.
+    pub immediate: u32,
+    /// The time of the network interface, to the NIC port.
+    pub transmit: Picos,
+    /// Packets in the source queue of a NIC port.
+    pub port_packets: u32,
+    /// The time of the network interface, from the NIC port.
+    pub receive: Picos,
+    /// The time of parsing.
+    pub parse: Picos,
+    /// Bytes of the receive buffer; an MTU at least.
+    pub receive_buffer: u32,
+    /// Entries of an MPQ.
+    pub mpq: u32,
+    /// Entries of an EQ.
+    pub eq: u32,
+    /// How long a packet or an event waits for an entry.
+    pub hold: Picos,
+    /// The address translation cache.
+    pub atc: AtcSettings,
+    /// The most data of a packet in bytes: a power of two.
+    pub mtu: u32,
+}
+
+/// What is due within the NIC.
+#[derive(Debug)]
+pub enum ThEvent {
+    /// A processor has written a burst of a descriptor, or of its doorbell, of which so many bytes were left.
+    Burst(Queue, Post, u32),
+    /// A descriptor is in an HDQ.
+    Written(u8, Post),
+    /// A doorbell has been rung for an SDQ.
+    Rung(u8),
+    /// The room of so many descriptors of that queue is known to be free.
+    Room(Queue, u32),
+    /// A unit may take a descriptor.
+    Ready(u8),
+    /// A unit has decoded what it took.
+    Decoded(u8, Job),
+    /// A packet reaches the NIC port of a rail.
+    Hand(RailId, Outbound),
+    /// A packet that was received has been parsed.
+    Parsed(Incoming),
+    /// So many bytes of the receive buffer are free.
+    Freed(u32),
+    /// Bytes are in memory.
+    Landed(Address, Box<[u8]>),
+    /// The MPQ or EQ of a process is known to have so many more free entries.
+    Seen(Rings, u8, u32),
+    /// What waits for an entry gives up.
+    GivesUp(Rings, u8, u64),
+}
+
+/// A submission queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// On the chip.
+    Hdq(u8),
+    /// In memory.
+    Sdq(u8),
+}
+
+/// A queue in the memory of a process that the NIC fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rings {
+    /// Of mini-packets.
+    Mpq,
+    /// Of events.
+    Eq,
+}
+
+/// What a unit carries out.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// The operation.
+    pub of: OperationId,
+    /// What it is.
+    pub verb: Verb,
+    /// The node that its packets are for, and the process there.
+    pub to: (NodeId, u8),
+    /// Data in bytes.
+    pub bytes: u64,
+    /// Where the data are: a process of this node, and a byte.
+    pub source: (u8, u64),
+    /// Where they come to, in the memory of the process that they are for; where a get reads.
+    pub target: u64,
+    /// It is the answer to a get.
+    pub is_answer: bool,
+    /// The process of this node that wants to know when it has left.
+    pub tells_left: bool,
+    /// Until now.
+    pub story: Story,
+}
+
+/// What names an operation: its node, its process and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OperationId {
+    /// Who posted it.
+    pub node: NodeId,
+    /// Which process there.
+    pub process: u8,
+    /// The how manieth of that process.
+    pub number: u64,
+}
+
+/// A packet on its way to a NIC port.
+#[derive(Clone, Copy, Debug)]
+pub struct Outbound {
+    /// To whom.
+    pub to: NodeId,
+    /// Data in bytes.
+    pub payload: u16,
+    /// It is the last of its operation.
+    pub is_last: bool,
+    /// Its data are in the buffer of a unit.
+    pub is_buffered: bool,
+    /// Its process wants to know when all have left.
+    pub tells_left: bool,
+    /// What it says; its bytes are read when it is handed to the NIC port.
+    pub says: Says,
+}
+
+/// What a packet says.
+#[derive(Clone, Copy, Debug)]
+pub struct Says {
+    /// The operation.
+    pub of: OperationId,
+    /// What it carries.
+    pub what: Carries,
+    /// The process that it is for.
+    pub process: u8,
+    /// Where in the memory of that process the data go; for a request, where they are.
+    pub byte: u64,
+    /// Data in bytes; of a request, those that it asks for.
+    pub bytes: u64,
+    /// Data of the whole operation.
+    pub of_bytes: u64,
+    /// Where the data are in the sender's memory; for a request, where they go.
+    pub from: (u8, u64),
+    /// Until now.
+    pub story: Story,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// A mini-packet.
+    Mini,
+    /// Data of a put.
+    Put,
+    /// A request for data.
+    Request,
+    /// Data that were asked for.
+    Answer,
+}
+
+/// A packet's letter: what it says, and its bytes where memory has them.
+#[derive(Debug)]
+pub struct ThLetter {
+    /// What it says.
+    pub says: Says,
+    /// The data.
+    pub data: Option<Box<[u8]>>,
+}
+
+/// What a NIC has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThCounts {
+    /// Descriptors carried out, by HDQ and by SDQ, and requests.
+    pub descriptors: [u64; 3],
+    /// Reads of descriptors.
+    pub fetches: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Packets that waited in the NIC port for room in the receive buffer.
+    pub held: u64,
+    /// Mini-packets that waited for an entry of an MPQ, and events for one of an EQ.
+    pub waited: [u64; 2],
+    /// Those that were dropped.
+    pub dropped: [u64; 2],
+}
+
+/// What reads are for: it is in the low bits of their tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Descriptors(u8),
+    Data(u8),
+    Translation(Page),
+}
+
+impl Purpose {
+    fn tag(self) -> u64 {
+        match self {
+            Purpose::Descriptors(queue) => u64::from(queue) << 2,
+            Purpose::Data(unit) => u64::from(unit) << 2 | 1,
+            Purpose::Translation((process, page)) => page << 10 | u64::from(process) << 2 | 2,
+        }
+    }
+
+    fn of(tag: u64) -> Self {
+        let low = (tag >> 2) as u8;
+        match tag & 3 {
+            0 => Purpose::Descriptors(low),
+            1 => Purpose::Data(low),
+            _ => Purpose::Translation((low, tag >> 10)),
+        }
+    }
+}
+
+/// Who waits for a translation.
+#[derive(Debug)]
+enum Waiter {
+    /// A transfer.
+    Unit(u8),
+    /// A packet or an event.
+    Write(Box<receive::Write>),
+}
+
+/// The NIC of TH Express-2.
+#[derive(Debug)]
+pub struct Th {
+    settings: ThSettings,
+    node: NodeId,
+    submissions: Submissions,
+    engine: Engine,
+    receive: Receive,
+    atc: Atc<Waiter>,
+    counts: ThCounts,
+}
+
+type AtDesk<'a> = Desk<'a, Th>;
+
+impl Th {
+    /// The NIC of the node that `place` names.
+    #[must_use]
+    pub fn new(settings: &ThSettings, place: Place, processes: usize) -> Self {
+        Th {
+            settings: *settings,
+            node: place.node,
+            submissions: Submissions::new(settings, processes),
+            engine: Engine::new(settings, place),
+            receive: Receive::new(settings, processes),
+            atc: Atc::new(settings.atc),
+            counts: ThCounts::default(),
+        }
+    }
+
+    /// A host with one of them, and a processor for each of `programs`.
+    #[must_use]
+    pub fn host(
+        settings: &ThSettings,
+        place: Place,
+        memory: Memory,
+        programs: Vec<Box<dyn Program>>,
+        surroundings: Surroundings<ThLetter>,
+    ) -> Box<dyn AnyHost> {
+        let nic = Th::new(settings, place, programs.len());
+        Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
+    }
+
+    /// Looks for the translation of `page`, and reads it if it must.
+    fn translate(&mut self, desk: &mut AtDesk<'_>, page: Page, waiter: impl FnOnce() -> Waiter) -> Look {
+        let look = self.atc.look(page, waiter);
+        if look == (Look::Miss { reads: true }) {
+            self.read_translation(desk, page);
+        }
+        look
+    }
+
+    fn read_translation(&self, desk: &mut AtDesk<'_>, page: Page) {
+        let tag = Purpose::Translation(page).tag();
+        desk.read(pcie::Read { tag, bytes: TRANSLATION, place: pcie::Place::Memory });
+    }
+
+    /// A translation is there.
+    fn translated(&mut self, desk: &mut AtDesk<'_>, page: Page) {
+        let (waiters, next) = self.atc.fill(page);
+        if let Some(page) = next {
+            self.read_translation(desk, page);
+        }
+        for waiter in waiters {
+            match waiter {
+                Waiter::Unit(unit) => self.page_known(desk, unit),
+                Waiter::Write(write) => self.write(desk, *write),
+            }
+        }
+    }
+}
+
+impl Device for Th {
+    type Event = ThEvent;
+    type Letter = ThLetter;
+
+    fn post(&mut self, desk: &mut AtDesk<'_>, process: u8, post: &mut Post) -> Posting {
+        self.submissions.post(desk, process, post, &self.settings)
+    }
+
+    fn handle(&mut self, desk: &mut AtDesk<'_>, event: ThEvent) {
+        match event {
+            ThEvent::Burst(queue, post, left) => self.submissions.burst(desk, queue, post, left),
+            ThEvent::Written(queue, post) => {
+                self.submissions.written(queue, post);
+                self.schedule(desk);
+            }
+            ThEvent::Rung(queue) => {
+                self.submissions.rung(queue);
+                self.fetch(desk);
+            }
+            ThEvent::Room(queue, count) => self.submissions.has_room(desk, queue, count),
+            ThEvent::Ready(unit) => {
+                self.engine.free(desk.at, unit);
+                self.schedule(desk);
+            }
+            ThEvent::Decoded(unit, job) => self.decoded(desk, unit, job),
+            ThEvent::Hand(rail, packet) => self.hand(desk, rail, packet),
+            ThEvent::Parsed(incoming) => self.parsed(desk, incoming),
+            ThEvent::Landed(to, data) => desk.memory.write(to, &data),
+            ThEvent::Freed(bytes) => self.freed(desk, bytes),
+            ThEvent::Seen(ring, process, entries) => self.entries_free(desk, ring, process, entries),
+            ThEvent::GivesUp(ring, process, number) => self.gives_up(desk, ring, process, number),
+        }
+    }
+
+    fn has_read(&mut self, desk: &mut AtDesk<'_>, tag: u64) {
+        match Purpose::of(tag) {
+            Purpose::Descriptors(queue) => {
+                self.submissions.fetched(desk.at, queue);
+                self.schedule(desk);
+                self.fetch(desk);
+            }
+            Purpose::Data(unit) => self.data_read(desk, unit),
+            Purpose::Translation(page) => self.translated(desk, page),
+        }
+    }
+
+    fn receive(&mut self, desk: &mut AtDesk<'_>, delivery: &Delivery, letter: ThLetter) {
+        self.take_in(desk, delivery, letter);
+    }
+
+    fn sent(&mut self, desk: &mut AtDesk<'_>, rail: RailId, number: u64) {
+        self.has_left(desk, rail, number);
+    }
+
+    fn seen(&mut self, desk: &mut AtDesk<'_>, process: u8, _: &News) {
+        self.process_saw(desk, process);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.submissions.is_idle() && self.engine.is_idle() && self.receive.is_idle() && self.atc.is_idle()
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let ThCounts { descriptors, fetches, packets, held, waited, dropped } = self.counts;
+        let [of_hdqs, of_sdqs, requests] = descriptors;
+        let AtcCounts { hits, misses, replaced } = self.atc.counts();
+        vec![
+            ("descriptors of HDQs", of_hdqs),
+            ("descriptors of SDQs", of_sdqs),
+            ("requests of other nodes", requests),
+            ("reads of descriptors", fetches),
+            ("packets sent", packets),
+            ("packets held in the NIC port", held),
+            ("mini-packets that waited for an entry", waited[0]),
+            ("events that waited for an entry", waited[1]),
+            ("mini-packets dropped", dropped[0]),
+            ("events dropped", dropped[1]),
+            ("translations in the ATC", hits),
+            ("translations read from memory", misses),
+            ("translations replaced", replaced),
+        ]
+    }
+
+    fn full(&self, at: Picos) -> Vec<(&'static str, u64)> {
+        vec![("units of the protocol engine", self.engine.full(at))]
+    }
+}

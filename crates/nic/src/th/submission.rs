@@ -1,0 +1,261 @@
+//! Submission: descriptors on their way to a unit. See points 1 to 3 of the header of this module.
+
+use super::{AtDesk, DESCRIPTOR, DOORBELL, Job, OperationId, POINTER, Purpose, Queue, ThEvent, ThSettings};
+use crate::host::pcie::{Place, Read, plus};
+use crate::host::program::{Submission, Verb};
+use crate::host::story::Unit;
+use crate::host::{Post, Posting};
+use flitway_engine::Picos;
+use flitway_wiring::NodeId;
+use std::collections::VecDeque;
+
+/// The submission queues, and the requests of other nodes.
+#[derive(Debug)]
+pub(super) struct Submissions {
+    hdqs: Box<[Hdq]>,
+    sdqs: Box<[Sdq]>,
+    /// Descriptors in the memory of each group, or on their way there.
+    groups: Box<[u32]>,
+    sdqs_per_group: usize,
+    requests: VecDeque<Job>,
+    /// Where the search for a queue to read, and for a descriptor, begins.
+    next_fetch: usize,
+    next_take: usize,
+}
+
+/// What a process and the NIC know of a queue on the chip.
+#[derive(Debug)]
+struct Hdq {
+    /// Descriptors that may be written, as far as the process knows.
+    room: u32,
+    waits: bool,
+    descriptors: VecDeque<Post>,
+}
+
+/// What they know of a queue in memory.
+#[derive(Debug)]
+struct Sdq {
+    room: u32,
+    waits: bool,
+    /// In memory and not read.
+    written: VecDeque<Post>,
+    /// Those of them that the NIC knows of.
+    rung: u32,
+    /// Being read.
+    reading: VecDeque<Post>,
+    /// On the chip; the last of a fetch with how many these were.
+    fetched: VecDeque<(Post, Option<u32>)>,
+}
+
+/// Where a descriptor was taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    Hdq,
+    Sdq,
+    Requests,
+}
+
+impl Submissions {
+    pub(super) fn new(settings: &ThSettings, processes: usize) -> Self {
+        let ThSettings { hdqs, hdq_depth, sdqs, sdq_depth, sdq_groups, .. } = *settings;
+        let hdq = || Hdq { room: hdq_depth, waits: false, descriptors: VecDeque::new() };
+        let sdq = || Sdq {
+            room: sdq_depth,
+            waits: false,
+            written: VecDeque::new(),
+            rung: 0,
+            reading: VecDeque::new(),
+            fetched: VecDeque::new(),
+        };
+        Submissions {
+            hdqs: (0..processes.min(hdqs as usize)).map(|_| hdq()).collect(),
+            sdqs: (0..processes.min(sdqs as usize)).map(|_| sdq()).collect(),
+            groups: vec![0; sdq_groups as usize].into(),
+            sdqs_per_group: (sdqs / sdq_groups) as usize,
+            requests: VecDeque::new(),
+            next_fetch: 0,
+            next_take: 0,
+        }
+    }
+
+    /// A processor comes to an operation.
+    pub(super) fn post(
+        &mut self,
+        desk: &mut AtDesk<'_>,
+        process: u8,
+        post: &Post,
+        settings: &ThSettings,
+    ) -> Posting {
+        let place = usize::from(process);
+        let (room, waits) = match post.operation.by {
+            Submission::Hdq => (&mut self.hdqs[place].room, &mut self.hdqs[place].waits),
+            Submission::Sdq => (&mut self.sdqs[place].room, &mut self.sdqs[place].waits),
+        };
+        if *room == 0 {
+            *waits = true;
+            return Posting::Waits;
+        }
+        *room -= 1;
+        let bus = *desk.bus.settings();
+        let (queue, begins, bytes) = match post.operation.by {
+            Submission::Hdq => (Queue::Hdq(process), desk.at, DESCRIPTOR),
+            Submission::Sdq => (Queue::Sdq(process), plus(desk.at, settings.host.store), DOORBELL),
+        };
+        desk.ask(plus(begins, bus.burst_time), ThEvent::Burst(queue, *post, bytes));
+        Posting::Until(plus(begins, Picos(bus.burst_time.0 * u64::from(bus.bursts(bytes)))))
+    }
+
+    /// A processor has written a burst; `left` bytes had not been written before.
+    pub(super) fn burst(&mut self, desk: &mut AtDesk<'_>, queue: Queue, mut post: Post, left: u32) {
+        let bus = *desk.bus.settings();
+        let bytes = bus.burst.min(left);
+        let there = desk.bus.write(desk.at, bytes);
+        if left > bytes {
+            desk.ask(plus(desk.at, bus.burst_time), ThEvent::Burst(queue, post, left - bytes));
+            return;
+        }
+        post.story.pass(Unit::Processor, desk.at);
+        post.story.pass(Unit::Bus, there);
+        match queue {
+            Queue::Hdq(queue) => desk.ask(there, ThEvent::Written(queue, post)),
+            Queue::Sdq(queue) => {
+                self.sdqs[usize::from(queue)].written.push_back(post);
+                desk.ask(there, ThEvent::Rung(queue));
+            }
+        }
+    }
+
+    /// A descriptor is in an HDQ.
+    pub(super) fn written(&mut self, queue: u8, post: Post) {
+        self.hdqs[usize::from(queue)].descriptors.push_back(post);
+    }
+
+    /// A doorbell has been rung.
+    pub(super) fn rung(&mut self, queue: u8) {
+        self.sdqs[usize::from(queue)].rung += 1;
+    }
+
+    /// A process knows of more room in a queue.
+    pub(super) fn has_room(&mut self, desk: &mut AtDesk<'_>, queue: Queue, count: u32) {
+        let (room, waits, process) = match queue {
+            Queue::Hdq(process) => {
+                let hdq = &mut self.hdqs[usize::from(process)];
+                (&mut hdq.room, &mut hdq.waits, process)
+            }
+            Queue::Sdq(process) => {
+                let sdq = &mut self.sdqs[usize::from(process)];
+                (&mut sdq.room, &mut sdq.waits, process)
+            }
+        };
+        *room += count;
+        if std::mem::take(waits) {
+            desk.release(desk.at, process);
+        }
+    }
+
+    /// Reads every queue that may be read: how many.
+    pub(super) fn fetch(&mut self, desk: &mut AtDesk<'_>, settings: &ThSettings) -> u64 {
+        let mut fetches = 0;
+        let queues = self.sdqs.len();
+        while let Some(queue) = (0..queues)
+            .map(|step| (self.next_fetch + step) % queues)
+            .find(|&queue| self.may_read(queue, settings))
+        {
+            let group = &mut self.groups[queue / self.sdqs_per_group];
+            let sdq = &mut self.sdqs[queue];
+            let count = sdq.rung.min(settings.fetch).min(settings.group_room - *group);
+            *group += count;
+            sdq.rung -= count;
+            sdq.reading.extend(sdq.written.drain(..count as usize));
+            sdq.reading.iter_mut().for_each(|post| post.story.pass(Unit::Submission, desk.at));
+            let tag = Purpose::Descriptors(queue as u8).tag();
+            desk.read(Read { tag, bytes: count * DESCRIPTOR, place: Place::Cache });
+            self.next_fetch = (queue + 1) % queues;
+            fetches += 1;
+        }
+        fetches
+    }
+
+    fn may_read(&self, queue: usize, settings: &ThSettings) -> bool {
+        let sdq = &self.sdqs[queue];
+        let has_room = self.groups[queue / self.sdqs_per_group] < settings.group_room;
+        sdq.rung > 0 && sdq.reading.is_empty() && has_room
+    }
+
+    /// What is being read of a queue is there.
+    pub(super) fn fetched(&mut self, at: Picos, queue: u8) {
+        let sdq = &mut self.sdqs[usize::from(queue)];
+        let count = sdq.reading.len();
+        for (place, mut post) in (1..).zip(sdq.reading.drain(..)) {
+            post.story.pass(Unit::Bus, at);
+            sdq.fetched.push_back((post, (place == count).then_some(count as u32)));
+        }
+    }
+
+    /// A request of another node.
+    pub(super) fn request(&mut self, job: Job) {
+        self.requests.push_back(job);
+    }
+
+    /// The descriptor whose turn it is, and where it comes from.
+    pub(super) fn take(&mut self, desk: &mut AtDesk<'_>, node: NodeId) -> Option<(Job, From)> {
+        let (hdqs, sdqs) = (self.hdqs.len(), self.sdqs.len());
+        let all = hdqs + sdqs + 1;
+        let has_one = |place: usize| match place.checked_sub(hdqs) {
+            None => !self.hdqs[place].descriptors.is_empty(),
+            Some(queue) if queue < sdqs => !self.sdqs[queue].fetched.is_empty(),
+            Some(_) => !self.requests.is_empty(),
+        };
+        let place = (0..all).map(|step| (self.next_take + step) % all).find(|&place| has_one(place))?;
+        self.next_take = (place + 1) % all;
+        match place.checked_sub(hdqs) {
+            None => {
+                let post = self.hdqs[place].descriptors.pop_front()?;
+                self.give_back(desk, Queue::Hdq(place as u8), 1);
+                Some((job(node, place as u8, &post), From::Hdq))
+            }
+            Some(queue) if queue < sdqs => {
+                let (post, last) = self.sdqs[queue].fetched.pop_front()?;
+                self.groups[queue / self.sdqs_per_group] -= 1;
+                if let Some(count) = last {
+                    self.give_back(desk, Queue::Sdq(queue as u8), count);
+                }
+                Some((job(node, queue as u8, &post), From::Sdq))
+            }
+            Some(_) => Some((self.requests.pop_front()?, From::Requests)),
+        }
+    }
+
+    /// Tells a process of room in its queue.
+    fn give_back(&self, desk: &mut AtDesk<'_>, queue: Queue, count: u32) {
+        let posted = desk.bus.post(desk.at, POINTER);
+        desk.ask(posted.visible, ThEvent::Room(queue, count));
+    }
+
+    /// Whether no descriptor is anywhere.
+    pub(super) fn is_idle(&self) -> bool {
+        let is_idle = |sdq: &Sdq| sdq.written.is_empty() && sdq.reading.is_empty() && sdq.fetched.is_empty();
+        let hdqs_are = self.hdqs.iter().all(|hdq| hdq.descriptors.is_empty());
+        hdqs_are && self.sdqs.iter().all(is_idle) && self.requests.is_empty()
+    }
+}
+
+/// What a unit does for an operation.
+fn job(node: NodeId, process: u8, post: &Post) -> Job {
+    let Post { operation, number, story } = *post;
+    let (source, target) = match operation.verb {
+        Verb::Send | Verb::Put => ((process, operation.here), operation.there),
+        Verb::Get => ((operation.process, operation.there), operation.here),
+    };
+    Job {
+        of: OperationId { node, process, number },
+        verb: operation.verb,
+        to: (operation.node, operation.process),
+        bytes: operation.bytes,
+        source,
+        target,
+        is_answer: false,
+        tells_left: operation.tells_left,
+        story,
+    }
+}

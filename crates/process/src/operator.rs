@@ -1,0 +1,232 @@
+//! One operation of a NIC, again and again, between processes of two nodes: what is measured with `--nic`.
+//!
+//! Process `i` of the one node, the *caller*, has to do with process `i` of the other. **Ping-pong**: what is sent or put is
+//! answered by the same operation the other way, and the next one follows when the answer has been seen; a get is followed by
+//! the next when its data have been. **A stream**: so many are under way from a caller; the next one follows when one of them
+//! has left its NIC, or a get's data have been seen.
+
+use flitway_engine::Picos;
+use flitway_nic::host::program::{News, Operation, Program, Submission, Verb, What};
+use flitway_nic::host::story::{Stage, Story};
+use flitway_wiring::NodeId;
+use std::any::Any;
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperatorSettings {
+    /// What the caller does.
+    pub verb: Verb,
+    /// How descriptors reach the NIC.
+    pub by: Submission,
+    /// The callers' node, and the other one.
+    pub nodes: [NodeId; 2],
+    /// Data of each in bytes.
+    pub bytes: u64,
+    /// How many of each caller count.
+    pub count: u32,
+    /// How many of each caller come before those.
+    pub warm_up: u32,
+    /// How many of a caller are under way; `None` for ping-pong.
+    pub outstanding: Option<u32>,
+}
+
+impl OperatorSettings {
+    /// Operations of a caller, those of its warm-up included.
+    #[must_use]
+    pub fn all(&self) -> u32 {
+        self.count + self.warm_up
+    }
+
+    /// An operation of `process` on the node at `from`: its data are, and come to, the beginning of a page.
+    #[must_use]
+    pub fn operation(&self, from: usize, process: u8) -> Operation {
+        Operation {
+            verb: self.verb,
+            node: self.nodes[1 - from],
+            process,
+            bytes: self.bytes,
+            here: 0,
+            there: 1 << 32,
+            by: self.by,
+            // Who reads data knows when they are there.
+            tells_left: self.outstanding.is_some() && self.verb != Verb::Get,
+        }
+    }
+}
+
+/// One end: the process of the caller, or that of the other node.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    settings: OperatorSettings,
+    process: u8,
+    is_caller: bool,
+    posted: u32,
+    done: Done,
+}
+
+/// What an end has seen of the operations that brought data to it, those of the warm-up aside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// The latency of each in picoseconds.
+    pub latencies: Vec<u64>,
+    /// The time spent in each stage, summed up, in the order of [`Stage::all`].
+    pub spent: Vec<u64>,
+    /// When each was seen.
+    pub dates: Vec<Picos>,
+    /// How many it has seen in all.
+    pub seen: u32,
+    /// When it had seen its warm-up.
+    pub warm: Picos,
+}
+
+impl Done {
+    /// When the last was seen.
+    #[must_use]
+    pub fn last(&self) -> Picos {
+        self.dates.last().copied().unwrap_or(self.warm)
+    }
+}
+
+impl Operator {
+    /// The caller, or the other end, of `process`.
+    #[must_use]
+    pub fn new(settings: OperatorSettings, process: u8, is_caller: bool) -> Self {
+        Operator { settings, process, is_caller, posted: 0, done: Done::default() }
+    }
+
+    /// What it has seen.
+    #[must_use]
+    pub fn done(&self) -> &Done {
+        &self.done
+    }
+
+    /// Whether it has seen all that it is to see.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        let OperatorSettings { verb, outstanding, .. } = self.settings;
+        let sees = match (verb, outstanding) {
+            (Verb::Get, _) => self.is_caller,
+            (_, None) => true,
+            (_, Some(_)) => !self.is_caller,
+        };
+        !sees || self.done.seen == self.settings.all()
+    }
+
+    fn post(&mut self, todo: &mut Vec<Operation>) {
+        if self.posted < self.settings.all() {
+            self.posted += 1;
+            todo.push(self.settings.operation(usize::from(!self.is_caller), self.process));
+        }
+    }
+}
+
+impl Done {
+    fn record(&mut self, story: &Story, warm_up: u32) {
+        self.seen += 1;
+        if self.seen <= warm_up {
+            self.warm = story.until();
+            return;
+        }
+        self.latencies.push(story.latency().0);
+        self.spent.resize(Stage::COUNT, 0);
+        for (sum, stage) in self.spent.iter_mut().zip(Stage::all()) {
+            *sum += story.spent(stage).0;
+        }
+        self.dates.push(story.until());
+    }
+}
+
+impl Program for Operator {
+    fn act(&mut self, _: Picos, news: Option<&News>, todo: &mut Vec<Operation>) {
+        let OperatorSettings { warm_up, outstanding, .. } = self.settings;
+        let Some(news) = news else {
+            if self.is_caller {
+                (0..outstanding.unwrap_or(1)).for_each(|_| self.post(todo));
+            }
+            return;
+        };
+        match news.what {
+            What::Left => self.post(todo),
+            What::Fetched => {
+                self.done.record(&news.story, warm_up);
+                self.post(todo);
+            }
+            What::Received => {
+                self.done.record(&news.story, warm_up);
+                if outstanding.is_none() {
+                    self.post(todo);
+                }
+            }
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PUTS: OperatorSettings = OperatorSettings {
+        verb: Verb::Put,
+        by: Submission::Hdq,
+        nodes: [NodeId(3), NodeId(5)],
+        bytes: 8,
+        count: 2,
+        warm_up: 1,
+        outstanding: None,
+    };
+
+    fn news(what: What, at: u64) -> News {
+        let story = Story::begin(Picos(at));
+        News { what, number: 0, node: NodeId(0), process: 0, bytes: 8, story }
+    }
+
+    /// To whom each act posts.
+    fn acts(operator: &mut Operator, news: &[News]) -> Vec<Vec<u32>> {
+        let mut act = |news| {
+            let mut todo = Vec::new();
+            operator.act(Picos(0), news, &mut todo);
+            todo.iter().map(|operation| operation.node.0).collect()
+        };
+        std::iter::once(act(None)).chain(news.iter().map(|news| act(Some(news)))).collect()
+    }
+
+    #[test]
+    fn both_ends_of_a_ping_pong_answer_until_all_have_been_seen() {
+        let received = [10, 20, 30].map(|at| news(What::Received, at));
+        let mut caller = Operator::new(PUTS, 0, true);
+        assert_eq!(acts(&mut caller, &received[..2]), [vec![5], vec![5], vec![5]]);
+        assert!(!caller.is_done());
+        let mut other = Operator::new(PUTS, 0, false);
+        assert_eq!(acts(&mut other, &received), [vec![], vec![3], vec![3], vec![3]]);
+        assert!(other.is_done() && other.done().latencies.len() == 2, "one warms up");
+        assert_eq!((other.done().warm, other.done().last()), (Picos(10), Picos(30)));
+    }
+
+    #[test]
+    fn a_stream_goes_on_when_an_operation_has_left() {
+        let stream = OperatorSettings { outstanding: Some(2), ..PUTS };
+        let mut caller = Operator::new(stream, 0, true);
+        let left = [news(What::Left, 1); 3];
+        assert_eq!(acts(&mut caller, &left), [vec![5, 5], vec![5], vec![], vec![]]);
+        assert!(caller.is_done(), "it sees no data");
+        let mut other = Operator::new(stream, 0, false);
+        assert_eq!(acts(&mut other, &[news(What::Received, 9)]), [vec![], vec![]]);
+    }
+
+    #[test]
+    fn a_get_is_seen_by_who_asked() {
+        let gets = OperatorSettings { verb: Verb::Get, count: 1, warm_up: 0, ..PUTS };
+        let mut caller = Operator::new(gets, 0, true);
+        assert_eq!(acts(&mut caller, &[news(What::Fetched, 4)]), [vec![5], vec![]]);
+        let stream = OperatorSettings { outstanding: Some(3), ..gets };
+        assert!(
+            !stream.operation(0, 0).tells_left,
+            "the next one follows when the data have been seen, not before"
+        );
+        assert!(caller.is_done() && Operator::new(gets, 0, false).is_done());
+    }
+}
