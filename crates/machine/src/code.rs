@@ -293,6 +293,11 @@ codes! {
         `switch 5 port 7`, once. A link that could do with no rate of its lanes is down, and not said so: \
         `switch.link.discarded_lanes` of them can be bad at the highest rate that the others have.";
         "switch.link.lane_states = \"node 3: 9\"" => "switch.link.lane_states = \"node 3: 5\""
+    /// The parts of a host or its NIC do not fit each other
+    Host "FW-M069": "A latency of `[host]` is that of an idle machine, and the bus and the processor are part of it: it cannot be \
+        shorter than they take. What a NIC reads at a time, its packets and its pages begin and end at powers of two, and its \
+        buffers hold the longest of what goes through them.";
+        "host.read_latency = \"5 ns\"" => "host.read_latency = \"300 ns\""
     /// There is no such experiment
     UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
         in `.toml` or contains a `/` is a path; everything else is a name.";

@@ -2,6 +2,7 @@
 //! into the part, with the checks that go beyond one value.
 
 pub(crate) mod general;
+pub(crate) mod host;
 pub(crate) mod link;
 pub(crate) mod nic;
 pub(crate) mod packet;
@@ -17,7 +18,7 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
     let before: [Table; 2] = [general::SETTINGS, topology::SETTINGS];
     let kinds = topology::KINDS.iter().map(|row| row.settings);
     let between: [Table; 4] = [routing::SETTINGS, routing::rtb::SETTINGS, packet::SETTINGS, switch::SETTINGS];
-    let after: [Table; 3] = [link::SETTINGS, link::rates::SETTINGS, nic::SETTINGS];
+    let after: [Table; 4] = [link::SETTINGS, link::rates::SETTINGS, nic::SETTINGS, host::SETTINGS];
     let architectures =
         switch::ARCHITECTURES.iter().flat_map(|architecture| architecture.settings.iter().copied());
     let nics = nic::MODELS.iter().map(|model| model.settings);

@@ -4,6 +4,7 @@
 
 pub(crate) mod bounded;
 pub(crate) mod ideal;
+pub(crate) mod th;
 
 use flitway_engine::Picos;
 use flitway_fabric::{LaneChoice, ReplyLanes};
@@ -70,6 +71,8 @@ settings! {
 /// A NIC.
 pub(crate) struct Model {
     pub(crate) choice: Choice,
+    /// It is on the bus of a host, which has settings of its own.
+    pub(crate) is_on_a_bus: bool,
     pub(crate) settings: &'static [&'static Setting],
     /// How it works, in paragraphs beyond that of its choice.
     pub(crate) page: &'static [&'static str],
@@ -77,7 +80,12 @@ pub(crate) struct Model {
 }
 
 /// Every NIC.
-pub(crate) static MODELS: &[&Model] = &[&ideal::MODEL, &bounded::MODEL];
+pub(crate) static MODELS: &[&Model] = &[&ideal::MODEL, &bounded::MODEL, &th::MODEL];
+
+/// The NIC with that name.
+pub(crate) fn named(name: &str) -> Option<&'static Model> {
+    MODELS.iter().copied().find(|model| model.choice.name == name)
+}
 
 /// The NIC of a node, and what the node does around its packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +115,7 @@ pub(crate) fn reply_lanes(values: &Values) -> Option<ReplyLanes> {
 }
 
 pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<NodeSettings> {
-    let model = values.choice(&MODEL).and_then(|name| MODELS.iter().find(|model| model.choice.name == name));
+    let model = values.choice(&MODEL).and_then(named);
     let model = model.and_then(|model| (model.build)(values, findings));
     let (send, receive) = (values.quantity(&SEND_OVERHEAD), values.quantity(&RECEIVE_OVERHEAD));
     Some(NodeSettings {

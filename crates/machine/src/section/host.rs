@@ -1,0 +1,126 @@
+//! `[host]`: the processors, the memory and the bus of a node. Only nodes with a NIC on a bus have them.
+
+use flitway_engine::Picos;
+use flitway_nic::host::HostSettings;
+use flitway_nic::host::pcie::{PcieSettings, Reference};
+
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::section::nic;
+use crate::setting::{Kind, Setting, When, settings};
+use crate::units::{self, Dimension};
+use crate::values::Values;
+
+/// Settings of NICs on a bus.
+const ON_A_BUS: When =
+    When { selector: &nic::MODEL, holds: |_, name| nic::named(name).is_some_and(|it| it.is_on_a_bus) };
+
+/// The longest time of a part of a node: a millisecond.
+pub(crate) const TIME_MAX: u64 = 1_000_000_000;
+
+pub(crate) const fn time() -> Kind {
+    Kind::Quantity { dimension: Dimension::Time, min: 0, max: TIME_MAX }
+}
+
+const fn size(min: u64, max: u64) -> Kind {
+    Kind::Quantity { dimension: Dimension::Size, min, max }
+}
+
+settings! {
+    pub(crate) static SETTINGS;
+
+    /// Generation of the PCI Express bus: 2.5 and 5 GT/s a lane in 8b/10b coding, then 8, 16 and 32 in 128b/130b.
+    GENERATION = "host.bus.generation", Kind::Count { min: 1, max: 5 }, default(3), for ON_A_BUS,
+        source("th-express-2.txt section 2.2 (P-TH-030)");
+
+    /// Its lanes.
+    LANES = "host.bus.lanes", Kind::Count { min: 1, max: 32 }, default(16), for ON_A_BUS,
+        source("th-express-2.txt section 2.2 (P-TH-030)");
+
+    /// The most data that a transaction layer packet carries.
+    PAYLOAD = "host.bus.payload", size(64, 4096), default("256 B"), for ON_A_BUS, source("OQ-T10");
+
+    /// What a transaction layer packet has beside its data.
+    OVERHEAD = "host.bus.overhead", size(8, 256), default("26 B"), for ON_A_BUS, source("OQ-T10");
+
+    /// The most data that the NIC reads at a time; a power of two.
+    pub(crate) READ_REQUEST = "host.bus.read_request", size(128, 4096), default("512 B"), for ON_A_BUS,
+        source("[assumed], the most that PCI Express devices ask for unless told otherwise");
+
+    /// Reads of the NIC that are under way at most.
+    READS = "host.bus.reads", Kind::Count { min: 1, max: 1024 }, default(32), for ON_A_BUS,
+        source("[assumed], the tags of PCI Express without extension");
+
+    /// Time until the NIC has a descriptor of 128 B that a processor writes, from the first byte on; processor and bus idle.
+    WRITE_LATENCY = "host.write_latency", time(), default("180 ns"), for ON_A_BUS, source("OQ-T9");
+
+    /// Bytes that a processor writes to the NIC as one burst: a write-combining buffer.
+    BURST = "host.burst", size(8, 256), default("64 B"), for ON_A_BUS, source("[assumed], a cache line");
+
+    /// Time that a processor takes to write one.
+    BURST_TIME = "host.burst_time", time(), default("16 ns"), for ON_A_BUS, source("[assumed], 4 GB/s");
+
+    /// Time until 8 B that the NIC writes are in memory, over an idle bus.
+    POST_LATENCY = "host.post_latency", time(), default("150 ns"), for ON_A_BUS, source("OQ-T9");
+
+    /// Time until the NIC has read 128 B of memory, over an idle bus.
+    READ_LATENCY = "host.read_latency", time(), default("300 ns"), for ON_A_BUS, source("OQ-T10");
+
+    /// The same of what a processor has just written, and has in its cache: a descriptor.
+    CACHED_READ_LATENCY = "host.cached_read_latency", time(), default("200 ns"), for ON_A_BUS, source("OQ-T10");
+
+    /// Time until a process that polls sees what is in memory.
+    POLL = "host.poll", time(), default("70 ns"), for ON_A_BUS, source("OQ-T9");
+
+    /// Time that a processor takes to write a descriptor into memory.
+    STORE = "host.store", time(), default("20 ns"), for ON_A_BUS, source("[assumed], two cache lines");
+}
+
+/// The host, if the machine has one.
+pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<HostSettings> {
+    let bytes = |setting| values.quantity_u32(setting);
+    let time = |setting| values.quantity(setting).map(Picos);
+    let bus = PcieSettings {
+        lanes: values.count(&LANES)?,
+        generation: values.count(&GENERATION)?,
+        payload: bytes(&PAYLOAD)?,
+        overhead: bytes(&OVERHEAD)?,
+        read_request: bytes(&READ_REQUEST)?,
+        reads: values.count(&READS)?,
+        write_latency: time(&WRITE_LATENCY)?,
+        burst: bytes(&BURST)?,
+        burst_time: time(&BURST_TIME)?,
+        post_latency: time(&POST_LATENCY)?,
+        read_latency: time(&READ_LATENCY)?,
+        cached_read_latency: time(&CACHED_READ_LATENCY)?,
+    };
+    let (poll, store) = (time(&POLL)?, time(&STORE)?);
+    let mut is_sound = true;
+    if !bus.read_request.is_power_of_two() {
+        let message =
+            format!("the NIC reads {} at a time, which is not a power of two", size_of(bus.read_request));
+        let down = size_of(1 << bus.read_request.ilog2());
+        findings.push(
+            values.conflict(Code::Host, &[&READ_REQUEST], message).help(values.fix(&READ_REQUEST, &down)),
+        );
+        is_sound = false;
+    }
+    if let Some(short) = bus.too_short() {
+        let (setting, what): (&'static Setting, &str) = match short.of {
+            Reference::Write => (&WRITE_LATENCY, "processor and bus take"),
+            Reference::Post => (&POST_LATENCY, "the bus takes"),
+            Reference::Read => (&READ_LATENCY, "the bus takes"),
+            Reference::CachedRead => (&CACHED_READ_LATENCY, "the bus takes"),
+        };
+        let least = units::format(short.least.0, Dimension::Time);
+        let message = format!("`{}` is shorter than the {least} that {what} of it alone", setting.path);
+        findings.push(values.conflict(Code::Host, &[setting], message).help(values.fix(setting, &least)));
+        is_sound = false;
+    }
+    is_sound.then_some(HostSettings { bus, poll, store })
+}
+
+/// A number of bytes, as it is written.
+pub(crate) fn size_of(bytes: u32) -> String {
+    units::format(bytes.into(), Dimension::Size)
+}

@@ -1,0 +1,247 @@
+//! The NIC of TH Express-2: its settings and checks. Source: th-express-2.txt sections 2.2, 4.1 and 4.2.
+
+use flitway_engine::Picos;
+use flitway_nic::NicSettings;
+use flitway_nic::th::{AtcSettings, DESCRIPTOR, ThSettings};
+
+use super::{MODEL as SELECTOR, Model};
+use crate::code::Code;
+use crate::diagnostic::Diagnostics;
+use crate::section::host::{self, size_of, time};
+use crate::section::packet;
+use crate::setting::{Choice, Kind, Setting, When, settings};
+use crate::units::Dimension;
+use crate::values::Values;
+
+pub(crate) static MODEL: Model = Model {
+    choice: Choice {
+        name: NAME,
+        doc: "The NIC of TH Express-2, on the bus of a host: queues of descriptors, a protocol engine, an address translation \
+              cache, and queues in memory that processes poll.",
+    },
+    is_on_a_bus: true,
+    settings: SETTINGS,
+    page: PAGE,
+    build,
+};
+
+const NAME: &str = "th";
+
+const PAGE: &[&str] = &[
+    "What uses it. `--nic` runs operations through all of it: processors, bus, NIC, network. Whatever else runs on a machine \
+     (synthetic traffic, task graphs, multicasts, barriers, trains) makes packets itself and hands them to the NIC ports, as \
+     with the ideal NIC: it meets the network and not the NIC.",
+    "How it works. A process posts a descriptor of 128 B: into a queue on the chip (HDQ), which costs processor time and saves a \
+     read, or into one in memory (SDQ), of which it tells by a doorbell. Units of the protocol engine take descriptors from all \
+     queues in turn (section 2.2.1). A mini-packet, and a put of up to 96 B, has its data in the descriptor; a larger put \
+     reads them over the bus, a get has the other NIC do so. What comes in is written over the bus: mini-packets into the \
+     receive queue of a process (MPQ), data to their address, and when all data of an operation are there an event (EQ).",
+    "Addresses are virtual. The NIC has translations in a cache (ATC) and reads others from memory (section 2.2.2). Nothing else \
+     waits for that.",
+    "Full queues. A mini-packet that finds its MPQ full, or an event its EQ, waits in the NIC, and is dropped after `nic.hold` \
+     (OQ-T7). A full receive buffer keeps packets in the NIC port, which presses back into the network.",
+    "What happens when is said in crates/nic/src/th/mod.rs, and of host and bus in crates/nic/src/host/.",
+];
+
+const OF_TH: When = When { selector: &SELECTOR, holds: |_, name| name == NAME };
+
+const fn count(min: u32, max: u32) -> Kind {
+    Kind::Count { min, max }
+}
+
+const fn size(min: u64, max: u64) -> Kind {
+    Kind::Quantity { dimension: Dimension::Size, min, max }
+}
+
+settings! {
+    static SETTINGS;
+
+    /// Submission queues on the chip (HDQ). The first processes of a node have one each.
+    HDQS = "nic.hdqs", count(1, 32), default(8), for OF_TH, source("th-express-2.txt section 2.2.1 (P-TH-033)");
+
+    /// Descriptors that each holds.
+    HDQ_DEPTH = "nic.hdq_depth", count(1, 4096), default(16), for OF_TH, source("[assumed]; the paper gives none (P-TH-076)");
+
+    /// Submission queues in memory (SDQ): processes that a node can have.
+    SDQS = "nic.sdqs", count(1, 32), default(32), for OF_TH, source("th-express-2.txt section 2.2.1 (P-TH-034)");
+
+    /// Descriptors that each holds.
+    SDQ_DEPTH = "nic.sdq_depth", count(1, 65_536), default(256), for OF_TH, source("[assumed]");
+
+    /// Groups of queues in memory. Each has memory on the chip for descriptors that have been read.
+    SDQ_GROUPS = "nic.sdq_groups", count(1, 32), default(8), for OF_TH,
+        source("th-express-2.txt section 2.2.1 (P-TH-035)");
+
+    /// Descriptors that the memory of a group holds.
+    GROUP_ROOM = "nic.group_descriptors", count(1, 4096), default(16), for OF_TH, source("[assumed]");
+
+    /// Descriptors of a queue that the NIC reads at a time.
+    FETCH = "nic.fetch", count(1, 32), default(4), for OF_TH,
+        source("th-express-2.txt section 4.1.1 (P-TH-077): one or several; four [assumed]");
+
+    /// Units of the protocol engine.
+    UNITS = "nic.units", count(1, 64), default(4), for OF_TH,
+        source("th-express-2.txt section 2.2.2 (P-TH-038): several; four [assumed]");
+
+    /// Time in which a unit decodes a descriptor and makes a packet.
+    DECODE = "nic.decode", time(), default("80 ns"), for OF_TH, source("OQ-T9");
+
+    /// Time between two descriptors that a unit takes, where they have their data.
+    INTERVAL = "nic.interval", time(), default("10 ns"), for OF_TH,
+        source("th-express-2.txt section 2.2.2: pipelined; the time [assumed]");
+
+    /// Data that a unit has asked the memory for and not sent on.
+    UNIT_BUFFER = "nic.unit_buffer", size(512, 1 << 24), default("8 KiB"), for OF_TH, source("[assumed]");
+
+    /// The most data of a put that its descriptor holds.
+    IMMEDIATE = "nic.immediate", size(0, 96), default("96 B"), for OF_TH,
+        source("th-express-2.txt section 4.2.2 (P-TH-085)");
+
+    /// Time of the network interface for a packet that is sent.
+    TRANSMIT = "nic.transmit", time(), default("60 ns"), for OF_TH, source("OQ-T9");
+
+    /// Packets in the source queue of a NIC port, or on their way there.
+    PORT_PACKETS = "nic.port_packets", count(1, 4096), default(16), for OF_TH,
+        source("[assumed], what the time of the network interface needs and twice that");
+
+    /// Time of the network interface for a packet that has come.
+    RECEIVE = "nic.receive", time(), default("60 ns"), for OF_TH, source("OQ-T9");
+
+    /// Time in which a packet that has come is parsed.
+    PARSE = "nic.parse", time(), default("60 ns"), for OF_TH, source("OQ-T9");
+
+    /// The receive buffer of the NIC.
+    RECEIVE_BUFFER = "nic.receive_buffer", size(64, 1 << 30), default("32 KiB"), for OF_TH, source("[assumed]");
+
+    /// Entries of the queue of mini-packets (MPQ) of a process.
+    MPQ = "nic.mpq", count(1, 1 << 20), default(1024), for OF_TH, source("[assumed]");
+
+    /// Entries of the queue of events (EQ) of a process.
+    EQ = "nic.eq", count(1, 1 << 20), default(1024), for OF_TH, source("[assumed]");
+
+    /// Time that a mini-packet or an event waits for an entry before it is dropped.
+    HOLD = "nic.hold", time(), default("10 us"), for OF_TH, source("OQ-T7");
+
+    /// Translations that the address translation cache (ATC) holds.
+    ATC_ENTRIES = "nic.atc.entries", count(1, 1 << 24), default(1_048_576), for OF_TH,
+        source("th-express-2.txt section 2.2.2 (P-TH-041)");
+
+    /// Places in it that a page may have; a divisor of the entries.
+    ATC_WAYS = "nic.atc.ways", count(1, 64), default(8), for OF_TH,
+        source("th-express-2.txt section 2.2.2 (P-TH-042)");
+
+    /// Bytes of a page: a power of two.
+    ATC_PAGE = "nic.atc.page", size(4096, 1 << 30), default("4 KiB"), for OF_TH, source("OQ-T20");
+
+    /// Translations that it reads from memory at a time.
+    ATC_MISSES = "nic.atc.misses", count(1, 1024), default(16), for OF_TH, source("OQ-T20");
+
+    /// Whether it has all translations before the start, and so never misses.
+    ATC_PRELOADED = "nic.atc.preloaded", Kind::Flag, default(false), for OF_TH,
+        source("th-express-2.txt section 2.2.2 (P-TH-045)");
+}
+
+fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
+    let host = host::build(values, findings);
+    let atc = atc(values, findings);
+    let time = |setting| values.quantity(setting).map(Picos);
+    let mtu = values.quantity_u32(&packet::MTU);
+    let settings = ThSettings {
+        host: host?,
+        hdqs: values.count(&HDQS)?,
+        hdq_depth: values.count(&HDQ_DEPTH)?,
+        sdqs: values.count(&SDQS)?,
+        sdq_depth: values.count(&SDQ_DEPTH)?,
+        sdq_groups: values.count(&SDQ_GROUPS)?,
+        group_room: values.count(&GROUP_ROOM)?,
+        fetch: values.count(&FETCH)?,
+        units: values.count(&UNITS)?,
+        decode: time(&DECODE)?,
+        interval: time(&INTERVAL)?,
+        unit_buffer: values.quantity_u32(&UNIT_BUFFER)?,
+        immediate: values.quantity_u32(&IMMEDIATE)?,
+        transmit: time(&TRANSMIT)?,
+        port_packets: values.count(&PORT_PACKETS)?,
+        receive: time(&RECEIVE)?,
+        parse: time(&PARSE)?,
+        receive_buffer: values.quantity_u32(&RECEIVE_BUFFER)?,
+        mpq: values.count(&MPQ)?,
+        eq: values.count(&EQ)?,
+        hold: time(&HOLD)?,
+        atc: atc?,
+        mtu: mtu?,
+    };
+    check(values, &settings, findings).then_some(NicSettings::Th(Box::new(settings)))
+}
+
+fn atc(values: &Values, findings: &mut Diagnostics) -> Option<AtcSettings> {
+    let settings = AtcSettings {
+        entries: values.count(&ATC_ENTRIES)?,
+        ways: values.count(&ATC_WAYS)?,
+        page: values.quantity(&ATC_PAGE)?,
+        misses: values.count(&ATC_MISSES)?,
+        is_preloaded: values.flag(&ATC_PRELOADED)?,
+    };
+    let AtcSettings { entries, ways, page, .. } = settings;
+    let mut is_sound = true;
+    if !entries.is_multiple_of(ways) {
+        let message = format!("{entries} translations do not fill sets of {ways}");
+        let fix = values.fix(&ATC_ENTRIES, &(entries.next_multiple_of(ways)).to_string());
+        findings.push(values.conflict(Code::Host, &[&ATC_ENTRIES, &ATC_WAYS], message).help(fix));
+        is_sound = false;
+    }
+    if !page.is_power_of_two() {
+        let message = format!("a page has {page} B, which is not a power of two");
+        let fix = values.fix(&ATC_PAGE, &size_of(1 << page.ilog2()));
+        findings.push(values.conflict(Code::Host, &[&ATC_PAGE], message).help(fix));
+        is_sound = false;
+    }
+    is_sound.then_some(settings)
+}
+
+/// What goes beyond one value.
+fn check(values: &Values, settings: &ThSettings, findings: &mut Diagnostics) -> bool {
+    let ThSettings { host, mtu, sdqs, sdq_groups, fetch, unit_buffer, receive_buffer, .. } = *settings;
+    let request = host.bus.read_request;
+    let mut is_sound = true;
+    let mut refuse =
+        |setting: &'static Setting, others: &[&'static Setting], message: String, value: &str| {
+            let all: Vec<&'static Setting> = std::iter::once(setting).chain(others.iter().copied()).collect();
+            findings.push(values.conflict(Code::Host, &all, message).help(values.fix(setting, value)));
+            is_sound = false;
+        };
+    if !mtu.is_power_of_two() || mtu > 4096 {
+        let message = format!(
+            "packets are cut where addresses are a multiple of {}, the MTU; this NIC needs a power of two of up to 4 KiB",
+            size_of(mtu)
+        );
+        refuse(&packet::MTU, &[&SELECTOR], message, &size_of(1 << mtu.min(4096).ilog2()));
+    }
+    if !sdqs.is_multiple_of(sdq_groups) {
+        let message = format!("{sdqs} queues in memory cannot be dealt to {sdq_groups} groups");
+        let groups = (1..=sdq_groups).rev().find(|&groups| sdqs.is_multiple_of(groups)).unwrap_or(1);
+        refuse(&SDQ_GROUPS, &[&SDQS], message, &groups.to_string());
+    }
+    if fetch * DESCRIPTOR > request {
+        let message =
+            format!("{fetch} descriptors of {DESCRIPTOR} B are more than one read of {}", size_of(request));
+        refuse(&FETCH, &[&host::READ_REQUEST], message, &(request / DESCRIPTOR).to_string());
+    }
+    if unit_buffer < request.max(mtu) {
+        let message = format!(
+            "a unit has {} for data, less than {}, the longer of a read and a packet: it would never send a thing",
+            size_of(unit_buffer),
+            size_of(request.max(mtu))
+        );
+        refuse(&UNIT_BUFFER, &[&host::READ_REQUEST, &packet::MTU], message, &size_of(2 * request.max(mtu)));
+    }
+    if receive_buffer < mtu {
+        let message = format!(
+            "the receive buffer has {}, less than a packet of {}",
+            size_of(receive_buffer),
+            size_of(mtu)
+        );
+        refuse(&RECEIVE_BUFFER, &[&packet::MTU], message, &size_of(4 * mtu));
+    }
+    is_sound
+}
