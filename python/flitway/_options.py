@@ -32,7 +32,8 @@ class WorkloadOptions(TypedDict, total=False):
 
     outstanding: int
     """Packets of a node that may be under way without their replies, with a pattern that is answered, such as
-    `uniform(reply=64B)`; any number unless given. With `--load max` a node sends one for each reply."""
+    `uniform(reply=64B)`; any number unless given. With `--load max` a node sends one for each reply. NIC operations of
+    a process that are under way."""
 
     precision: str | float
     """Run each point until the 95 % confidence interval of the mean latency is this narrow (either side); 2% unless
@@ -101,12 +102,22 @@ class WorkloadOptions(TypedDict, total=False):
     barrier_by: str
     """How, beside multicasts, a task graph or a train, instead of --by."""
 
+    nic: str
+    """An operation of NICs between two nodes: put(0-1), get(...), send(...), each with queue=hdq or queue=sdq; its
+    latency, bandwidth and rate, and where the time goes."""
+
+    size: str
+    """Data of each: one size, several (8B,1KiB), or a range that doubles (8B..4MiB); 8B unless given."""
+
+    processes: int
+    """Processes of each of the two nodes, each with a processor and queues of its own; 1 unless given."""
+
     train: str
     """Send packets from one node to another, all at once: 0-15; beside synthetic traffic if a --load is given, and
     beside multicasts, barriers and task graphs."""
 
     count: int
-    """How many: 10000 unless given."""
+    """How many: 10000 unless given; of NIC operations 10 for each process, 200 with --outstanding."""
 
 
 WorkloadOptions.__module__ = "flitway"

@@ -7,6 +7,7 @@ use crate::output::say;
 use crate::words;
 use flitway_experiment::faults;
 use flitway_experiment::workload::barrier::losses;
+use flitway_experiment::workload::nic;
 use flitway_machine::builtin;
 use flitway_process::multicaster::RootPolicy;
 use flitway_report::session::barrier::BY;
@@ -58,6 +59,7 @@ fn names(topic: &str) -> Vec<String> {
         (members::CATALOG.subject(), members::CATALOG.find(topic), &[]),
         (losses::CATALOG.subject(), losses::CATALOG.find(topic), &[]),
         (faults::CATALOG.subject(), faults::CATALOG.find(topic), &[]),
+        (nic::CATALOG.subject(), nic::CATALOG.find(topic), &[]),
     ];
     let found = entries.iter().filter_map(|(subject, entry, common)| Some((subject, (*entry)?, *common)));
     let mut pages: Vec<String> = found.map(|(subject, entry, common)| page(subject, entry, common)).collect();

@@ -6,6 +6,7 @@ use crate::layout::fitted;
 use crate::output::say;
 use flitway_experiment::faults;
 use flitway_experiment::workload::barrier::losses;
+use flitway_experiment::workload::nic;
 use flitway_machine::{architectures, builtin, nearest, nics};
 use flitway_process::multicaster::RootPolicy;
 use flitway_report::session::barrier::BY;
@@ -84,6 +85,7 @@ fn sections() -> Vec<Section> {
         ("roots", "Roots of multicasts (--root)", own(RootPolicy::TABLE.map(|row| (row.0, row.2)).to_vec())),
         ("architectures", "Switch architectures (switch.architecture)", own(architectures())),
         ("nics", "NICs (nic.model)", own(nics())),
+        ("nic-operations", "NIC operations (--nic)", entries(nic::CATALOG.entries().collect())),
     ]
 }
 

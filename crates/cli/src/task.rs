@@ -118,6 +118,8 @@ pub(crate) struct Each<'a, T, O> {
     pub(crate) label: &'a dyn Fn(usize, &T) -> String,
     /// What it came to.
     pub(crate) texts: &'a dyn Fn(&T, &O) -> Vec<String>,
+    /// Whether those are lines of one table.
+    pub(crate) is_table: bool,
     /// What is a fault of it.
     pub(crate) fault: &'a dyn Fn(&O) -> Result<(), Failure>,
 }
@@ -196,7 +198,8 @@ impl<W: Tasks> Task<'_, W> {
             for text in (each.texts)(task, &outcome) {
                 // A line stands between what two of them came to.
                 voice.say(|| {
-                    if std::mem::replace(&mut is_first, false) { text } else { format!("\n{text}") }
+                    let is_next = std::mem::replace(&mut is_first, false) || each.is_table;
+                    if is_next { text } else { format!("\n{text}") }
                 })?;
             }
             fault = fault.and((each.fault)(&outcome));

@@ -15,6 +15,7 @@ mod graph;
 mod job;
 pub mod mix;
 pub mod multicast;
+pub mod nic;
 mod nodes;
 pub mod operations;
 pub mod train;

@@ -43,6 +43,7 @@ pub(crate) fn run(
             let links = results.first().and_then(|result| links(&result.counters.link, ""));
             texts.chain(links).collect()
         },
+        is_table: false,
         fault: &|results: &Vec<GraphResult>| results.iter().try_for_each(|result| verdict(&session, result)),
     };
     Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)

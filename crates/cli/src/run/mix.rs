@@ -32,6 +32,7 @@ pub(crate) fn run(
     let each = Each {
         label: &|place, _| format!("run {} of {}", place + 1, tasks.len()),
         texts: &|task, result| vec![fitted(&text(&session, workload, task, result), 12)],
+        is_table: false,
         fault: &|result| verdict(&session, result),
     };
     Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)

@@ -4,6 +4,7 @@ mod barrier;
 mod graph;
 mod mix;
 mod multicast;
+mod nic;
 mod together;
 mod train;
 
@@ -39,6 +40,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Workload::Multicast(work) => multicast::run(arguments, machine, work, &targets),
         Workload::Barrier(work) => barrier::run(arguments, machine, work, &targets),
         Workload::Together(work) => together::run(arguments, machine, work, &targets),
+        Workload::Nic(work) => nic::run(arguments, machine, work, &targets),
         Workload::Train(work) => train::run(arguments, machine, work, &targets),
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn run(
             let links = links(&counters.link, "");
             std::iter::once(text).chain(links).chain(manner().verbose.then(cost)).collect()
         },
+        is_table: false,
         fault: &|_| Ok(()),
     };
     Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)

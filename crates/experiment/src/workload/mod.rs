@@ -13,6 +13,7 @@ mod kind;
 pub(crate) mod load;
 pub mod mix;
 pub mod multicast;
+pub mod nic;
 pub mod option;
 pub mod run;
 pub mod together;
@@ -30,6 +31,7 @@ pub use kind::Kind;
 pub use load::Load;
 pub use mix::MixWorkload;
 pub use multicast::MulticastWorkload;
+pub use nic::NicWorkload;
 pub use option::{WorkloadOption, WorkloadOptions, argument};
 pub use run::{Described, Measured, Outcome, Run, Step, Tasks, Tell};
 pub use together::TogetherWorkload;
@@ -215,6 +217,8 @@ kinds! {
     Multicast: multicast::MulticastWorkload;
     /// Barriers.
     Barrier: barrier::BarrierWorkload;
+    /// Operations of NICs.
+    Nic: nic::NicWorkload;
     /// A train of packets.
     Train: train::TrainWorkload;
     /// Synthetic traffic.

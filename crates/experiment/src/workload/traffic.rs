@@ -73,7 +73,7 @@ pub(super) const KIND: Kind = Kind {
             KindId::Traffic,
             ValueKind::Count,
             "Packets of a node that may be under way without their replies, with a pattern that is answered, such as \
-             `uniform(reply=64B)`; any number unless given. With `--load max` a node sends one for each reply",
+             `uniform(reply=64B)`; any number unless given. With `--load max` a node sends one for each reply. NIC operations of a process that are under way",
         ),
         WorkloadOption::new(
             "precision",

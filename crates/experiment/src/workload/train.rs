@@ -28,8 +28,13 @@ pub(super) const KIND: Kind = Kind {
              given, and beside multicasts, barriers and task graphs",
         ),
         // dawning5000.txt section 3.1 sends so many.
-        WorkloadOption::new("count", KindId::Train, ValueKind::Count, "How many: {} unless given")
-            .default("10000"),
+        WorkloadOption::new(
+            "count",
+            KindId::Train,
+            ValueKind::Count,
+            "How many: {} unless given; of NIC operations 10 for each process, 200 with --outstanding",
+        )
+        .default("10000"),
     ],
     shares: &["packet"],
     of_a_point: None,

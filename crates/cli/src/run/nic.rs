@@ -1,0 +1,184 @@
+//! `flitway run --nic`: operations of NICs between two nodes.
+
+use crate::args::RunArguments;
+use crate::failure::Failure;
+use crate::layout::{self, Column, broken};
+use crate::output::{Targets, manner};
+use crate::table::{cost_line, plural, sizes_of};
+use crate::task::{Each, Task, session};
+use flitway_engine::Picos;
+use flitway_experiment::workload::{NicWorkload, Tasks};
+use flitway_machine::Machine;
+use flitway_machine::units::{self, Dimension};
+use flitway_report::session::Session;
+use flitway_report::session::nic::program::Verb;
+use flitway_report::session::nic::{Busy, NicResult, NicRun, Stage, stage_names};
+use std::cell::RefCell;
+
+/// Runs `workload` as `arguments` say.
+pub(crate) fn run(
+    arguments: &RunArguments,
+    machine: Machine,
+    workload: &NicWorkload,
+    targets: &Targets,
+) -> Result<(), Failure> {
+    let session = session(arguments, machine);
+    let tasks = workload.tasks(&session).map_err(Failure::workload)?;
+    let seen = RefCell::new(Vec::new());
+    let each = Each {
+        label: &|_, task: &NicRun| format!("{} of {}", task.choice().verb.name(), size(task.choice().bytes)),
+        texts: &|_, result: &NicResult| {
+            let mut seen = seen.borrow_mut();
+            let mut lines = Vec::new();
+            if seen.is_empty() {
+                lines.push(header(&session, workload));
+            }
+            lines.push(row(result));
+            seen.push(Seen {
+                size: size(result.choice.bytes),
+                stages: result.stages(),
+                limit: limit(result),
+            });
+            if seen.len() == tasks.len() {
+                lines.push(summary(&seen));
+            }
+            if manner().verbose {
+                let counters = &result.counters;
+                lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
+            }
+            lines
+        },
+        is_table: true,
+        fault: &all_seen,
+    };
+    Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)
+}
+
+/// The columns of the table.
+const COLUMNS: [Column; 8] = [
+    Column("size", 9, Some(8)),
+    Column("mean ns", 11, Some(10)),
+    Column("p99 ns", 11, Some(10)),
+    Column("idle ns", 10, Some(9)),
+    Column("MB/s", 9, Some(8)),
+    Column("M/s", 8, Some(7)),
+    Column("sender ns", 10, Some(9)),
+    Column("receiver ns", 11, Some(11)),
+];
+
+/// The most sizes of which it is shown where the time goes.
+const SIZES: usize = 4;
+
+/// What is about to be measured, and the heading of the table.
+fn header(session: &Session, workload: &NicWorkload) -> String {
+    let NicWorkload { operation, count, outstanding, processes, .. } = workload;
+    let [from, to] = operation.nodes;
+    let how = match outstanding {
+        None if operation.verb == Verb::Get => "one after the other".to_owned(),
+        None => "ping-pong".to_owned(),
+        Some(outstanding) => format!("{outstanding} under way"),
+    };
+    let of_each = if *processes > 1 { format!(", of each of {processes} processes") } else { String::new() };
+    let text = format!(
+        "{}; {} between nodes {from} and {to}, queue {}; {how}, {} after {} that warm up{of_each}\n",
+        sizes_of(session),
+        operation.verb.name(),
+        operation.by.name(),
+        plural(*count, "operation", "s"),
+        count.div_ceil(10),
+    );
+    format!("{}\n\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+}
+
+/// A line of the table.
+fn row(result: &NicResult) -> String {
+    let all = result.latencies();
+    let known = |number: Option<f64>, digits: usize| {
+        number.map_or_else(|| "-".to_owned(), |number| format!("{number:.digits$}"))
+    };
+    let p99 = all.get(((all.len() * 99).div_ceil(100)).max(1) - 1);
+    let [sender, receiver] = result.processor_ns();
+    let cells = [
+        size(result.choice.bytes),
+        known(result.mean_ns(), 1),
+        known(p99.map(|&picos| picos as f64 / 1e3), 1),
+        known(result.zero_load.map(Picos::as_nanos), 1),
+        known(result.bandwidth_mb_per_s(), 1),
+        known(result.rate_per_s().map(|rate| rate / 1e6), 3),
+        format!("{sender:.1}"),
+        format!("{receiver:.1}"),
+    ];
+    layout::line(&COLUMNS, cells.iter().map(String::as_str))
+}
+
+/// What the columns are, and where the time of an operation goes.
+fn summary(results: &[Seen]) -> String {
+    let text = "\nmean, p99: from when the caller's processor begins to post until the data have been seen. idle: the closed form for \
+                the first operation of an idle machine with all translations, where one packet has the data. MB/s: 10^6 B of \
+                data a second. M/s: million operations a second, of a stream. sender, receiver: time of their processors for each";
+    let mut text = broken(text, 2);
+    let step = results.len().div_ceil(SIZES);
+    let shown: Vec<&Seen> = results.iter().step_by(step.max(1)).collect();
+    text.push_str("\n\nwhere the time goes, mean of each stage in ns; they sum to the mean latency\n");
+    let heads = shown.iter().map(|seen| format!("  {:>11}", seen.size)).collect::<String>();
+    text.push_str(&format!("{:<38}{heads}", ""));
+    for stage in Stage::all() {
+        let of = |seen: &&Seen| seen.stages.iter().find(|(it, _)| *it == stage).map(|&(_, ns)| ns);
+        if shown.iter().any(|seen| of(seen).is_some()) {
+            let [place, unit] = stage_names(stage);
+            let cells = shown
+                .iter()
+                .map(|seen| of(seen).map_or_else(|| format!("  {:>11}", "-"), |ns| format!("  {ns:>11.1}")));
+            text.push_str(&format!("\n{:<38}{}", format!("{place:<8} {unit}"), cells.collect::<String>()));
+        }
+    }
+    let limits = results.iter().filter_map(|seen| seen.limit.as_deref());
+    let limits: String = limits.map(|limit| format!("\n{limit}")).collect();
+    if !limits.is_empty() {
+        text.push_str(&format!("\n{limits}"));
+    }
+    text
+}
+
+/// What is kept of a result for what is said below the table.
+struct Seen {
+    size: String,
+    stages: Vec<(Stage, f64)>,
+    limit: Option<String>,
+}
+
+/// What limits a stream.
+fn limit(result: &NicResult) -> Option<String> {
+    let Busy { part, side, share } = result.limit()?;
+    let node = result.choice.nodes[side];
+    Some(format!(
+        "{}: limited by the {part} of node {node}, full {:.0} % of the time",
+        size(result.choice.bytes),
+        share * 100.0
+    ))
+}
+
+/// Operations that nobody has seen are a fault.
+fn all_seen(result: &NicResult) -> Result<(), Failure> {
+    if result.is_complete || result.is_stopped {
+        return Ok(());
+    }
+    let lost = [0, 1].into_iter().flat_map(|side| {
+        let node = result.choice.nodes[side];
+        let dropped =
+            result.counters_of(side).iter().filter(|(name, count)| name.ends_with("dropped") && *count > 0);
+        dropped.map(move |(name, count)| format!("{count} {name} in the NIC of node {node}"))
+    });
+    let lost: Vec<String> = lost.collect();
+    let why = if lost.is_empty() { "packets were lost".to_owned() } else { lost.join(", ") };
+    Err(Failure::Fault(format!(
+        "fault: not every {} of {} was seen: {why}",
+        result.choice.verb.name(),
+        size(result.choice.bytes)
+    )))
+}
+
+/// A size as it is written.
+fn size(bytes: u64) -> String {
+    units::format(bytes, Dimension::Size)
+}

@@ -1,0 +1,311 @@
+//! Operations of NICs between two nodes.
+
+use super::option::{ValueKind, WorkloadOption};
+use super::{
+    Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
+};
+use flitway_machine::units;
+use flitway_report::measure::Progress;
+use flitway_report::session::Session;
+use flitway_report::session::nic::program::{Submission, Verb};
+use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult, NicRun};
+use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+/// What an operation is, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// What is done.
+    pub verb: Verb,
+    /// By which node, and with which.
+    pub nodes: [u32; 2],
+    /// How descriptors reach the NIC.
+    pub by: Submission,
+}
+
+/// Reads the parameters of an operation.
+pub type Reader = fn(&Choice) -> Result<Operation, ChoiceError>;
+
+const NODES: Parameter = Parameter {
+    name: "nodes",
+    expected: "two nodes, such as `0-15`",
+    default: None,
+    doc: "Who does it, and with whom.",
+};
+
+const QUEUE: Parameter = Parameter {
+    name: "queue",
+    expected: "`hdq` or `sdq`",
+    default: Some("hdq"),
+    doc: "How descriptors reach the NIC: `hdq`, the processor writes them into a queue on the chip, or `sdq`, into one in memory, \
+          of which the NIC reads them when a doorbell tells it to.",
+};
+
+/// The operations of NICs.
+pub const CATALOG: Catalog<Reader> = Catalog::new(
+    "NIC operation",
+    &[
+        (
+            Entry {
+                name: "put",
+                aliases: &[],
+                doc: "data are written into the memory of a process on another node",
+                details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
+                          seen the event that all data are there. A put of up to `nic.immediate` has its data in the \
+                          descriptor. Source: th-express-2.txt section 4.2.2.",
+                parameters: &[NODES, QUEUE],
+            },
+            |choice| operation(Verb::Put, choice),
+        ),
+        (
+            Entry {
+                name: "get",
+                aliases: &[],
+                doc: "data are read from the memory of a process on another node",
+                details: "Its latency is the time from when the caller's processor begins to post it until the caller has seen \
+                          the event that all data are there. The other node's processor has no part in it. Source: \
+                          th-express-2.txt section 4.2.2.",
+                parameters: &[NODES, QUEUE],
+            },
+            |choice| operation(Verb::Get, choice),
+        ),
+        (
+            Entry {
+                name: "send",
+                aliases: &[],
+                doc: "a mini-packet, up to 120 B, goes into the receive queue of a process on another node",
+                details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
+                          seen it in its receive queue (MPQ). Source: th-express-2.txt section 4.2.1.",
+                parameters: &[NODES, QUEUE],
+            },
+            |choice| operation(Verb::Send, choice),
+        ),
+    ],
+);
+
+fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
+    let nodes = choice.value(0, |text| {
+        let (from, to) = text.split_once('-')?;
+        let nodes = [from.trim().parse().ok()?, to.trim().parse().ok()?];
+        // A node has no link to itself.
+        (nodes[0] != nodes[1]).then_some(nodes)
+    })?;
+    let by = choice.value(1, |text| Submission::ALL.into_iter().find(|it| it.name() == text))?;
+    Ok(Operation { verb, nodes, by })
+}
+
+/// Operations of a process that count, unless it is said how many: one after the other, where they differ by the phase of the
+/// clock alone, and of a stream.
+const COUNT: u32 = 10;
+const COUNT_OF_STREAM: u32 = 200;
+
+pub(super) const KIND: Kind = Kind {
+    id: KindId::Nic,
+    name: "NIC operations",
+    selectors: &["nic"],
+    asks: Kind::is_selected,
+    example: "'put(0-1)'",
+    heading: "NIC operations (--count says how many)",
+    options: &[
+        WorkloadOption::new(
+            "nic",
+            KindId::Nic,
+            ValueKind::Text("OPERATION"),
+            "An operation of NICs between two nodes: put(0-1), get(...), send(...), each with queue=hdq or queue=sdq; \
+             its latency, bandwidth and rate, and where the time goes",
+        ),
+        WorkloadOption::new(
+            "size",
+            KindId::Nic,
+            ValueKind::Text("SIZES"),
+            "Data of each: one size, several (8B,1KiB), or a range that doubles (8B..4MiB); {} unless given",
+        )
+        .default("8B"),
+        WorkloadOption::new(
+            "processes",
+            KindId::Nic,
+            ValueKind::Count,
+            "Processes of each of the two nodes, each with a processor and queues of its own; {} unless given",
+        )
+        .default("1"),
+    ],
+    shares: &["count", "outstanding"],
+    of_a_point: None,
+    fields: &[NicResult::FIELDS],
+    check,
+};
+
+/// Operations of NICs, checked.
+#[derive(Clone, Debug)]
+pub struct NicWorkload {
+    /// The operation.
+    pub operation: Operation,
+    /// The same, as written.
+    pub written: String,
+    /// Data of each, in bytes, a point each.
+    pub sizes: Vec<u64>,
+    size: String,
+    /// How many count, for each process.
+    pub count: u32,
+    /// How many are under way for each process; `None` for ping-pong.
+    pub outstanding: Option<u32>,
+    /// Processes of each node.
+    pub processes: u32,
+}
+
+fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let written = options.get("nic").unwrap_or("").to_owned();
+    let chosen = CATALOG.choose(&written).and_then(|(choice, read)| read(&choice));
+    let operation = chosen.map_err(|error| problems.push(Problem::new("nic", error.to_string()))).ok();
+    let size = options.text("size").to_owned();
+    let sizes = sizes(&size).map_err(|problem| problems.push(problem)).ok();
+    let mut number = |option: &'static str, text: &str, most: u32| {
+        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+        if number.is_none() {
+            problems.push(Problem::new(option, format!("`{text}`: expected a number from 1 to {most}")));
+        }
+        number
+    };
+    let processes = number("processes", options.text("processes"), 32);
+    let outstanding = options.get("outstanding").map(|text| number("outstanding", text, 1_000_000));
+    let unless_given = if outstanding.is_some() { COUNT_OF_STREAM } else { COUNT };
+    let count = options.get("count").map_or(Some(unless_given), |text| number("count", text, 1_000_000));
+    match (operation, sizes, count, processes, outstanding) {
+        (Some(operation), Some(sizes), Some(count), Some(processes), None | Some(Some(_))) => {
+            let outstanding = outstanding.flatten();
+            let workload = NicWorkload { operation, written, sizes, size, count, outstanding, processes };
+            Ok(Workload::Nic(Box::new(workload)))
+        }
+        _ => Err(problems),
+    }
+}
+
+/// The sizes that `text` says.
+fn sizes(text: &str) -> Result<Vec<u64>, Problem> {
+    let one = |text: &str| {
+        let text = text.trim();
+        match units::size(text) {
+            Ok(0) => Err(Problem::new("size", format!("`{text}`: expected at least 1 B"))),
+            Ok(bytes) => Ok(bytes),
+            Err(error) => {
+                let message =
+                    format!("{error}: expected {}, or a range such as `8B..4MiB`", error.expectation());
+                Err(Problem { help: error.help(), ..Problem::new("size", message) })
+            }
+        }
+    };
+    let mut sizes = Vec::new();
+    for part in text.split(',') {
+        let Some((low, high)) = part.split_once("..") else {
+            sizes.push(one(part)?);
+            continue;
+        };
+        let (first, last) = (one(low)?, one(high)?);
+        if first > last {
+            let message = format!("`{part}`: a range goes from the smaller size to the larger");
+            return Err(Problem::new("size", message).help(format!("use `{high}..{low}`")));
+        }
+        let doubled = std::iter::successors(Some(first), |size| size.checked_mul(2));
+        sizes.extend(doubled.take_while(|&size| size < last));
+        sizes.push(last);
+    }
+    Ok(sizes)
+}
+
+/// The option that is most likely at fault.
+fn misfit(error: NicMisfit) -> Problem {
+    let option = match error {
+        NicMisfit::NoOperations | NicMisfit::NoNode { .. } => "nic",
+        NicMisfit::TooLarge { .. } => "size",
+        NicMisfit::NoQueue { .. } => "processes",
+    };
+    Problem { help: error.help(), ..Problem::new(option, error.to_string()) }
+}
+
+impl Described for NicWorkload {
+    fn to_json(&self) -> Value {
+        let mut workload = json!({
+            "nic": self.written,
+            "size": self.size,
+            "count": self.count.to_string(),
+            "processes": self.processes.to_string(),
+        });
+        if let Some(outstanding) = self.outstanding {
+            workload["outstanding"] = json!(outstanding.to_string());
+        }
+        workload
+    }
+
+    fn identity(&self) -> Value {
+        self.to_json()
+    }
+
+    fn has_views(&self) -> bool {
+        false
+    }
+}
+
+impl Tasks for NicWorkload {
+    type Task = NicRun;
+    type Outcome = NicResult;
+
+    fn tasks(&self, session: &Session) -> Result<Vec<NicRun>, Vec<Problem>> {
+        let Operation { verb, nodes, by } = self.operation;
+        let NicWorkload { count, outstanding, processes, .. } = *self;
+        let fit = |&bytes: &u64| {
+            let warm_up = count.div_ceil(10);
+            let choice = NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, processes };
+            session.fit_nic(choice).map_err(|error| vec![misfit(error)])
+        };
+        self.sizes.iter().map(fit).collect()
+    }
+
+    fn measure(
+        &self,
+        session: &Session,
+        task: &NicRun,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> NicResult {
+        session.nic(task, stop, &mut |now| progress(Progress::at(now)))
+    }
+}
+
+impl Outcome for NicResult {
+    fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    fn measured(self) -> Vec<Measured> {
+        vec![Measured { value: self.to_json(), details: None }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_listed_and_doubled() {
+        assert_eq!(sizes("8B"), Ok(vec![8]));
+        assert_eq!(sizes("8B..64B, 1KiB"), Ok(vec![8, 16, 32, 64, 1024]));
+        assert_eq!(sizes("8B..20B"), Ok(vec![8, 16, 20]));
+        let wrong = |text| sizes(text).unwrap_err().message;
+        assert_eq!(wrong("64B..8B"), "`64B..8B`: a range goes from the smaller size to the larger");
+        assert_eq!(wrong("0B"), "`0B`: expected at least 1 B");
+        assert!(wrong("8").contains("or a range such as `8B..4MiB`"), "{}", wrong("8"));
+    }
+
+    #[test]
+    fn an_operation_is_between_two_nodes() {
+        let read = |text: &str| CATALOG.choose(text).and_then(|(choice, read)| read(&choice));
+        let put = Operation { verb: Verb::Put, nodes: [0, 15], by: Submission::Sdq };
+        assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
+        assert_eq!(read("get(3-1)").map(|it| (it.verb, it.by)), Ok((Verb::Get, Submission::Hdq)));
+        assert!(read("put").unwrap_err().to_string().contains("two nodes"));
+        assert!(read("put(1-1)").unwrap_err().to_string().contains("two nodes"));
+        assert!(read("put(0-1, queue=dma)").unwrap_err().to_string().contains("`hdq` or `sdq`"));
+    }
+}

@@ -1,0 +1,567 @@
+//! Operations of NICs between two nodes: what they take, and with what.
+
+use super::Session;
+use super::nodes::Kinds;
+use crate::memory::peak_rss_bytes;
+use crate::recorder::Recorder;
+use flitway_engine::window::Outcome;
+use flitway_engine::{Clock, Cycle, Picos};
+use flitway_fabric::simulation::{Architecture, Counters, ShardModel};
+use flitway_fabric::{NicPorts, Simulation};
+use flitway_nic::host::letter::Letters;
+use flitway_nic::host::memory::Memory;
+use flitway_nic::host::program::{Operation, Program, Submission, Verb};
+use flitway_nic::host::{HostCounts, Hosts, IdleTime, IdleTimes, NIC_PROCESS, Surroundings};
+use flitway_nic::th::theory::{self, Way};
+use flitway_nic::th::{MINI_PACKET, TRANSFER, Th, ThSettings};
+use flitway_nic::{NicSettings, Place};
+use flitway_process::Together;
+use flitway_process::operator::{Done, Operator, OperatorSettings};
+use flitway_switch::{AnyFabric, on_architecture};
+use flitway_wiring::NodeId;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use flitway_nic::host::program;
+pub use flitway_nic::host::story::Stage;
+
+/// Operations of a NIC, as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NicChoice {
+    /// What is done.
+    pub verb: Verb,
+    /// Who does it, and with whom.
+    pub nodes: [u32; 2],
+    /// How descriptors reach the NIC.
+    pub by: Submission,
+    /// Data of each in bytes.
+    pub bytes: u64,
+    /// How many count, for each process.
+    pub count: u32,
+    /// How many come before those.
+    pub warm_up: u32,
+    /// How many are under way for each process; `None` for ping-pong.
+    pub outstanding: Option<u32>,
+    /// Processes of each node.
+    pub processes: u32,
+}
+
+/// Operations that are fitted to a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct NicRun {
+    choice: NicChoice,
+    settings: ThSettings,
+}
+
+impl NicRun {
+    /// What was asked for.
+    #[must_use]
+    pub fn choice(&self) -> &NicChoice {
+        &self.choice
+    }
+}
+
+/// Why operations do not fit a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NicMisfit {
+    /// Its NIC has none.
+    NoOperations,
+    /// There is no such node.
+    NoNode {
+        /// The node asked for.
+        node: u32,
+        /// Nodes there are.
+        nodes: u32,
+    },
+    /// They have too much data.
+    TooLarge {
+        /// What is done.
+        verb: Verb,
+        /// Data asked for in bytes.
+        bytes: u64,
+        /// The most in bytes.
+        most: u64,
+    },
+    /// There are not as many queues.
+    NoQueue {
+        /// How descriptors reach the NIC.
+        by: Submission,
+        /// Queues of that kind.
+        queues: u32,
+        /// Queues of the other kind.
+        others: u32,
+    },
+}
+
+impl fmt::Display for NicMisfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NicMisfit::NoOperations => {
+                f.write_str("the NIC of this machine has no operations: it passes packets on")
+            }
+            NicMisfit::NoNode { node, nodes } => {
+                write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
+            }
+            NicMisfit::TooLarge { verb: Verb::Send, bytes, most } => write!(
+                f,
+                "{bytes} B are more than a mini-packet carries, {most} B (th-express-2.txt section 4.2.1)"
+            ),
+            NicMisfit::TooLarge { bytes, most, .. } => write!(
+                f,
+                "{bytes} B are more than one operation transfers, {most} B (th-express-2.txt section 4.2.2)"
+            ),
+            NicMisfit::NoQueue { by, queues, .. } => write!(
+                f,
+                "the NIC has {queues} queues of kind {}, one for each process",
+                by.name().to_uppercase()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NicMisfit {}
+
+impl NicMisfit {
+    /// The likely fix.
+    #[must_use]
+    pub fn help(self) -> Option<String> {
+        match self {
+            NicMisfit::NoOperations => {
+                Some("use `--set nic.model=th`, the NIC of TH Express-2 (`flitway explain th`)".to_owned())
+            }
+            NicMisfit::NoNode { .. } => None,
+            NicMisfit::TooLarge { verb: Verb::Send, .. } => Some("use `put`, which takes more".to_owned()),
+            NicMisfit::TooLarge { most, .. } => Some(format!("use several of up to {most} B")),
+            NicMisfit::NoQueue { by: Submission::Hdq, others, .. } => {
+                Some(format!("use `queue=sdq`: there are {others} of those"))
+            }
+            NicMisfit::NoQueue { by: Submission::Sdq, queues, .. } => {
+                Some(format!("use `--processes {queues}`"))
+            }
+        }
+    }
+}
+
+/// What came of operations of one size.
+#[derive(Clone, Debug)]
+pub struct NicResult {
+    /// What was asked for.
+    pub choice: NicChoice,
+    /// Whether all of them were seen.
+    pub is_complete: bool,
+    /// Whether the run was stopped from outside.
+    pub is_stopped: bool,
+    /// What the processes have seen of those that bring data to the other node, or for a get to the caller's.
+    done: Vec<Done>,
+    /// What both hosts have done.
+    hosts: [HostCounts; 2],
+    /// When the last operation was seen.
+    end: Picos,
+    clock: Clock,
+    rails: u32,
+    /// What an operation takes in an idle machine, if it needs one packet.
+    pub zero_load: Option<Picos>,
+    /// Totals.
+    pub counters: Counters,
+    /// Wall-clock time of the run.
+    pub wall: Duration,
+    /// The most memory that the process had used by its end, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+/// A part of a node, and the share of the time in which it was busy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Busy {
+    /// What it is.
+    pub part: &'static str,
+    /// Of which of the two nodes: 0 is the caller's.
+    pub side: usize,
+    /// The share.
+    pub share: f64,
+}
+
+/// A share from which on a part is what limits a stream.
+const LIMITS: f64 = 0.9;
+
+impl NicResult {
+    /// The numbers of the object that `--json` has in `points`, but for those of the computer it ran on: path and unit.
+    pub const FIELDS: &[(&str, &str)] = &[
+        ("packets", "packets"),
+        ("nic.size_bytes", "bytes"),
+        ("nic.operations", "operations"),
+        ("nic.latency_ns.mean", "ns"),
+        ("nic.latency_ns.min", "ns"),
+        ("nic.latency_ns.p50", "ns"),
+        ("nic.latency_ns.p99", "ns"),
+        ("nic.latency_ns.p999", "ns"),
+        ("nic.latency_ns.max", "ns"),
+        ("nic.zero_load_ns", "ns"),
+        ("nic.bandwidth_mb_per_s", "MB/s"),
+        ("nic.rate_per_s", "operations per s"),
+        ("nic.processor_ns.sender", "ns"),
+        ("nic.processor_ns.receiver", "ns"),
+        ("events", "events"),
+        ("packet_hops", "packets"),
+        ("flit_hops", "flits"),
+    ];
+
+    /// The latencies of the operations that count, in picoseconds, the shortest first.
+    #[must_use]
+    pub fn latencies(&self) -> Vec<u64> {
+        let mut all: Vec<u64> = self.done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Their mean in nanoseconds.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        let all = self.latencies();
+        (!all.is_empty()).then(|| all.iter().sum::<u64>() as f64 / all.len() as f64 / 1_000.0)
+    }
+
+    /// Operations a second; `None` for ping-pong, whose latency says it. They are counted from when all processes have seen
+    /// their warm-up until one has seen all but as many as are under way, or half of them: so as many have begun and are not
+    /// over at both ends.
+    #[must_use]
+    pub fn rate_per_s(&self) -> Option<f64> {
+        let outstanding = self.choice.outstanding? as usize;
+        let from = self.done.iter().map(|done| done.warm).max()?;
+        let ends = self.done.iter().map(|done| {
+            let all = done.dates.len();
+            done.dates.get((all - outstanding.min(all / 2)).checked_sub(1)?)
+        });
+        let until = *ends.collect::<Option<Vec<&Picos>>>()?.into_iter().min()?;
+        let dates = self.done.iter().flat_map(|done| &done.dates);
+        let counted = dates.filter(|&&date| from < date && date <= until).count();
+        (counted > 1).then(|| counted as f64 / (until.0 - from.0) as f64 * 1e12)
+    }
+
+    /// Data in MB (10^6 B) a second: of a stream over its time, of ping-pong over the latency of one.
+    #[must_use]
+    pub fn bandwidth_mb_per_s(&self) -> Option<f64> {
+        let bytes = self.choice.bytes as f64;
+        match self.choice.outstanding {
+            Some(_) => Some(self.rate_per_s()? * bytes / 1e6),
+            None => Some(bytes / self.mean_ns()? * 1e3 * f64::from(self.choice.processes)),
+        }
+    }
+
+    /// The mean time of each stage in nanoseconds, as an operation meets them; those that take none are left out.
+    #[must_use]
+    pub fn stages(&self) -> Vec<(Stage, f64)> {
+        let count = self.latencies().len() as f64;
+        let sum = |place: usize| self.done.iter().filter_map(|done| done.spent.get(place)).sum::<u64>();
+        let all = Stage::all().enumerate().map(|(place, stage)| (stage, sum(place)));
+        all.filter(|&(_, sum)| sum > 0).map(|(stage, sum)| (stage, sum as f64 / count / 1_000.0)).collect()
+    }
+
+    /// The mean time that the processors of the callers and of the others are busy for an operation, in nanoseconds. In
+    /// ping-pong each sees and posts as many.
+    #[must_use]
+    pub fn processor_ns(&self) -> [f64; 2] {
+        let NicChoice { verb, count, warm_up, outstanding, processes, .. } = self.choice;
+        let both = u32::from(outstanding.is_none() && verb != Verb::Get) + 1;
+        let operations = f64::from((count + warm_up) * processes * both);
+        [0, 1].map(|side| self.hosts[side].busy.iter().sum::<u64>() as f64 / operations / 1_000.0)
+    }
+
+    /// How busy the parts of both nodes were, over the whole run, the busiest first.
+    #[must_use]
+    pub fn busy(&self) -> Vec<Busy> {
+        let whole = self.end.0.max(1) as f64;
+        let of = |side: usize| {
+            let HostCounts { bus, busy, full, flits, .. } = &self.hosts[side];
+            let processor = busy.iter().copied().max().unwrap_or(0);
+            let link = self.clock.picos_floor(Cycle(flits / u64::from(self.rails)));
+            let parts = [
+                ("processor", processor),
+                ("bus to the NIC", bus.down),
+                ("bus from the NIC", bus.up),
+                ("reads under way on the bus", bus.full),
+                ("link to the node", link.0),
+            ];
+            let all = parts.into_iter().chain(full.iter().copied());
+            all.map(move |(part, time)| Busy { part, side, share: (time as f64 / whole).min(1.0) })
+        };
+        let mut all: Vec<Busy> = of(0).chain(of(1)).collect();
+        all.sort_by(|a, b| b.share.total_cmp(&a.share));
+        all
+    }
+
+    /// What limits a stream: the busiest part, if it is hardly ever idle.
+    #[must_use]
+    pub fn limit(&self) -> Option<Busy> {
+        self.choice.outstanding?;
+        self.busy().into_iter().next().filter(|busy| busy.share >= LIMITS)
+    }
+
+    /// What the NICs of the caller's node and of the other have counted.
+    #[must_use]
+    pub fn counters_of(&self, side: usize) -> &[(&'static str, u64)] {
+        &self.hosts[side].nic
+    }
+
+    /// The object that `--json` has in `points`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let NicChoice { verb, nodes, by, bytes, outstanding, processes, .. } = self.choice;
+        let all = self.latencies();
+        let mut nic = json!({
+            "operation": verb.name(),
+            "from": nodes[0],
+            "to": nodes[1],
+            "queue": by.name(),
+            "processes": processes,
+            "size_bytes": bytes,
+            "operations": all.len(),
+            "complete": self.is_complete,
+        });
+        if let Some(outstanding) = outstanding {
+            nic["outstanding"] = json!(outstanding);
+        }
+        if let (Some(mean), Some((&min, &max))) = (self.mean_ns(), all.first().zip(all.last())) {
+            let ns = |picos: u64| Picos(picos).as_nanos();
+            let share = |share: f64| ns(all[((all.len() as f64 * share).ceil() as usize).max(1) - 1]);
+            nic["latency_ns"] = json!({
+                "mean": mean, "min": ns(min), "p50": share(0.5), "p99": share(0.99), "p999": share(0.999), "max": ns(max),
+            });
+            let [sender, receiver] = self.processor_ns();
+            nic["processor_ns"] = json!({ "sender": sender, "receiver": receiver });
+            let stages = self.stages();
+            let stages = stages.iter().map(|&(stage, ns)| {
+                let [place, unit] = stage_names(stage);
+                json!({ "place": place, "unit": unit, "ns": ns })
+            });
+            nic["stages"] = stages.collect();
+        }
+        let mut put = |key: &str, value: Option<f64>| {
+            if let Some(value) = value {
+                nic[key] = json!(value);
+            }
+        };
+        put("zero_load_ns", self.zero_load.map(Picos::as_nanos));
+        put("bandwidth_mb_per_s", self.bandwidth_mb_per_s());
+        put("rate_per_s", self.rate_per_s());
+        let busy = self.busy();
+        let busy =
+            busy.iter().map(|it| json!({ "node": nodes[it.side], "part": it.part, "share": it.share }));
+        nic["busy"] = busy.collect();
+        let counters = |side: usize| -> serde_json::Map<String, Value> {
+            self.hosts[side].nic.iter().map(|&(name, count)| (name.to_owned(), json!(count))).collect()
+        };
+        nic["counters"] = json!([counters(0), counters(1)]);
+        let mut point = json!({
+            "packets": self.counters.packets_created,
+            "nic": nic,
+            "events": self.counters.events,
+            "packet_hops": self.counters.packet_hops,
+            "flit_hops": self.counters.flit_hops,
+            "wall_s": self.wall.as_secs_f64(),
+        });
+        if let Some(bytes) = self.peak_rss_bytes {
+            point["peak_rss_bytes"] = json!(bytes);
+        }
+        point
+    }
+}
+
+/// Where a stage is, and what takes the time there.
+#[must_use]
+pub fn stage_names(stage: Stage) -> [&'static str; 2] {
+    match stage {
+        Stage::Near(unit) => ["near", unit.name()],
+        Stage::NicPort => ["network", "NIC port"],
+        Stage::Links => ["network", "links"],
+        Stage::Switches => ["network", "switches"],
+        Stage::Contention => ["network", "contention"],
+        Stage::Far(unit) => ["far", unit.name()],
+    }
+}
+
+impl Session {
+    /// Fits `choice` to the machine.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn fit_nic(&self, choice: NicChoice) -> Result<NicRun, NicMisfit> {
+        let nodes = self.fabric.nodes();
+        let NicSettings::Th(settings) = &self.machine.nic.model else { return Err(NicMisfit::NoOperations) };
+        if let Some(&node) = choice.nodes.iter().find(|&&node| node >= nodes) {
+            return Err(NicMisfit::NoNode { node, nodes });
+        }
+        let NicChoice { verb, bytes, by, processes, .. } = choice;
+        let most = if verb == Verb::Send { MINI_PACKET } else { TRANSFER };
+        if bytes > most {
+            return Err(NicMisfit::TooLarge { verb, bytes, most });
+        }
+        let [queues, others] = match by {
+            Submission::Hdq => [settings.hdqs, settings.sdqs],
+            Submission::Sdq => [settings.sdqs, settings.hdqs],
+        };
+        if processes > queues {
+            return Err(NicMisfit::NoQueue { by, queues, others });
+        }
+        Ok(NicRun { choice, settings: **settings })
+    }
+
+    /// Runs operations to their end.
+    pub fn nic(&self, run: &NicRun, stop: &AtomicBool, progress: &mut dyn FnMut(Cycle)) -> NicResult {
+        let mut fabric = self.fabric.clone();
+        fabric.nic_ports = NicPorts::Bounded;
+        on_architecture!(&fabric, A, fabric => self.nic_on::<A>(run, fabric, stop, progress))
+    }
+
+    fn nic_on<A: Architecture>(
+        &self,
+        run: &NicRun,
+        fabric: &flitway_fabric::Fabric<A::Chip>,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Cycle),
+    ) -> NicResult {
+        /// Cycles between two looks at the clock on the wall.
+        const STRIDE: u64 = 1 << 14;
+        let (started, clock) = (Instant::now(), self.machine.clock);
+        let model = self.hosts(run);
+        let kinds = Kinds::<A, _> { fabric, nic: &model };
+        let recorder = || Recorder::new(fabric.nodes());
+        let mut simulation = self.simulation(kinds, |_| Together::default(), recorder);
+        let ends = run.choice.nodes.map(NodeId);
+        let outcome = loop {
+            let outcome = simulation.run_stride(STRIDE, stop);
+            let counters = simulation.counters();
+            let hosts = look(&mut simulation, ends, run.choice.processes, clock);
+            let is_over = hosts.iter().all(|host| host.is_done)
+                || (hosts.iter().all(|host| host.is_idle)
+                    && counters.packets_created == counters.packets_delivered);
+            if outcome != Outcome::Reached || is_over {
+                break outcome;
+            }
+            progress(simulation.now());
+        };
+        simulation.settle();
+        let [near, far] = look(&mut simulation, ends, run.choice.processes, clock);
+        let is_complete = near.is_done && far.is_done;
+        let end = near.done.iter().chain(&far.done).map(Done::last).max().unwrap_or_default();
+        NicResult {
+            choice: run.choice,
+            is_complete,
+            is_stopped: outcome != Outcome::Reached && !is_complete,
+            done: if run.choice.verb == Verb::Get { near.done } else { far.done },
+            hosts: [near.counts, far.counts],
+            end,
+            clock,
+            rails: self.fabric.rails,
+            zero_load: self.nic_theory(run),
+            counters: simulation.counters(),
+            wall: started.elapsed(),
+            peak_rss_bytes: peak_rss_bytes(),
+        }
+    }
+
+    /// What makes the host of each node.
+    fn hosts(&self, run: &NicRun) -> Hosts {
+        let NicRun { choice, settings } = *run;
+        let surroundings = Surroundings {
+            clock: self.machine.clock,
+            idle: idle_times(&self.fabric),
+            letters: Arc::new(Letters::new(self.fabric.nodes())),
+        };
+        let operators = operators(&choice);
+        Hosts(Arc::new(move |place: Place| {
+            let side = choice.nodes.iter().position(|&node| node == place.node.0);
+            let programs = side.map(|side| programs(operators, side, choice.processes));
+            let programs = programs.unwrap_or_default();
+            Th::host(&settings, place, Memory::default(), programs, surroundings.clone())
+        }))
+    }
+
+    /// When the first operation is seen in an idle machine with all translations.
+    fn nic_theory(&self, run: &NicRun) -> Option<Picos> {
+        let NicRun { choice, settings } = run;
+        let operation: Operation = operators(choice).operation(0, 0);
+        let clock: Clock = self.machine.clock;
+        let [from, to] = choice.nodes.map(NodeId);
+        theory::seen_at(settings, &operation, Picos(0), &|at, way, payload| {
+            let (from, to) = if way == Way::There { (from, to) } else { (to, from) };
+            let (cycles, _) = self.fabric.zero_load_cycles(from, to, payload.into());
+            clock.picos_floor(clock.cycles_ceil(at) + cycles)
+        })
+    }
+}
+
+fn operators(choice: &NicChoice) -> OperatorSettings {
+    let NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, .. } = *choice;
+    OperatorSettings { verb, by, nodes: nodes.map(NodeId), bytes, count, warm_up, outstanding }
+}
+
+fn programs(settings: OperatorSettings, side: usize, processes: u32) -> Vec<Box<dyn Program>> {
+    let program = |process| Box::new(Operator::new(settings, process as u8, side == 0)) as Box<dyn Program>;
+    (0..processes).map(program).collect()
+}
+
+/// What packets take in an idle network; looked up once for each pair and size.
+fn idle_times(fabric: &AnyFabric) -> IdleTimes {
+    let fabric = fabric.clone();
+    let known: Mutex<BTreeMap<(NodeId, NodeId, u16), IdleTime>> = Mutex::default();
+    Arc::new(move |from, to, payload| {
+        // What a thread that panicked has left there is right.
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry((from, to, payload)).or_insert_with(|| {
+            let bytes = u32::from(payload);
+            let (all, hops) = fabric.zero_load_cycles(from, to, bytes);
+            let [one, two] = [1, 2].map(|hops| fabric.chip.zero_load_cycles(hops, bytes));
+            IdleTime { all, switches: (two - one) * u64::from(hops) }
+        })
+    })
+}
+
+/// What there is to see of a host.
+struct Looked {
+    is_done: bool,
+    is_idle: bool,
+    done: Vec<Done>,
+    counts: HostCounts,
+}
+
+/// Looks at the hosts of `ends`.
+fn look<A: Architecture>(
+    simulation: &mut Simulation<A, flitway_nic::host::Hosted<Together>, Recorder>,
+    ends: [NodeId; 2],
+    processes: u32,
+    clock: Clock,
+) -> [Looked; 2] {
+    let at = clock.picos_floor(simulation.now());
+    let look = |node: NodeId, nic: &mut flitway_nic::host::Hosted<Together>| {
+        let host = nic.host_mut();
+        let operator = |process: u32| {
+            let program = host.program(process as u8).as_any().downcast_ref::<Operator>();
+            program.expect("it runs operations").clone()
+        };
+        let operators: Vec<Operator> = (0..processes).map(operator).collect();
+        let looked = Looked {
+            is_done: operators.iter().all(Operator::is_done),
+            is_idle: host.is_idle(),
+            done: operators.into_iter().map(|operator| operator.done().clone()).collect(),
+            counts: host.counts(at),
+        };
+        (node, looked)
+    };
+    let answers = simulation.gather(|shard| {
+        let nics = shard.endpoints().filter(|(node, _)| ends.contains(node));
+        nics.map(|(node, nic)| look(node, nic)).collect::<Vec<_>>()
+    });
+    let mut all: Vec<(NodeId, Looked)> = answers.into_iter().flatten().collect();
+    all.sort_by_key(|&(node, _)| usize::from(node != ends[0]));
+    let found: Result<[(NodeId, Looked); 2], _> = all.try_into();
+    let found =
+        found.unwrap_or_else(|all| panic!("both nodes are in a shard, and not {} of them", all.len()));
+    found.map(|(_, looked)| looked)
+}
+
+// A process beside the hosts would need a number of its own.
+const _: () = assert!(NIC_PROCESS > 0);
