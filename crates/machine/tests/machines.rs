@@ -544,7 +544,7 @@ fn the_example_of_a_code_has_the_problem_and_its_correction_has_not() {
         let base = match page.wrong {
             wrong if wrong.contains("topology = {") => "mesh-8x8",
             wrong if wrong.contains("bit_string") => "sp-switch-16",
-            wrong if wrong.contains("lane_states") => "nrc",
+            wrong if wrong.contains("lane_states") || wrong.contains("host.") => "nrc",
             wrong if ["coding", "levels = 6"].iter().any(|part| wrong.contains(part)) => "qsnet2-64",
             _ => "dawning5000",
         };

@@ -227,13 +227,16 @@ fn check(values: &Values, settings: &ThSettings, findings: &mut Diagnostics) -> 
             format!("{fetch} descriptors of {DESCRIPTOR} B are more than one read of {}", size_of(request));
         refuse(&FETCH, &[&host::READ_REQUEST], message, &(request / DESCRIPTOR).to_string());
     }
-    if unit_buffer < request.max(mtu) {
+    // What is left of one read, less than a packet, waits for the next.
+    if unit_buffer < request + mtu {
         let message = format!(
-            "a unit has {} for data, less than {}, the longer of a read and a packet: it would never send a thing",
+            "a unit has {} for data, less than a read of {} and a packet of {}: a transfer could stick",
             size_of(unit_buffer),
-            size_of(request.max(mtu))
+            size_of(request),
+            size_of(mtu)
         );
-        refuse(&UNIT_BUFFER, &[&host::READ_REQUEST, &packet::MTU], message, &size_of(2 * request.max(mtu)));
+        let least = size_of((request + mtu).next_power_of_two());
+        refuse(&UNIT_BUFFER, &[&host::READ_REQUEST, &packet::MTU], message, &least);
     }
     if receive_buffer < mtu {
         let message = format!(
