@@ -26,6 +26,35 @@ fn a_task_graph_takes_longer_over_a_link_with_bad_lanes() {
     assert!(slow > 1.2 * whole, "{slow} and {whole} ns");
 }
 
+/// Channels are compared by the share of what they could carry, also where lanes go bad during the run.
+#[test]
+fn a_link_with_bad_lanes_is_among_the_busiest() {
+    let loaded = ["--load", "0.5", "--warm-up", "10us", "--duration", "20us"];
+    let from_the_start = ["--set", "switch.link.lane_states=node 3: 5"];
+    for lanes in [from_the_start, ["--faults", "lanes(link=\"node 3\", good=5, at=1us)"]] {
+        let result = json(&[&["run", "nrc"], &loaded[..], &lanes].concat());
+        assert_valid(&result);
+        let channels = &result["points"][0]["channel_load"];
+        let node = |place: usize, end: &str| &channels["busiest"][place][end]["node"];
+        let both = [0, 1].map(|place| node(place, "from").as_u64().or(node(place, "to").as_u64()));
+        assert_eq!(both, [Some(3); 2], "{channels}");
+        let number = |place: usize, key: &str| channels["busiest"][place][key].as_f64().unwrap();
+        assert!((number(0, "share") - number(0, "load") * 8.0 / 5.0).abs() < 1e-9, "{channels}");
+        assert!(number(0, "share") > 0.7 && number(2, "share") < 0.6, "{channels}");
+        let most = ["injection", "ejection"].map(|stage| channels[stage]["max_share"].as_f64().unwrap());
+        assert_eq!(most[0].max(most[1]), number(0, "share"));
+    }
+}
+
+#[test]
+fn the_busiest_channel_of_a_task_graph_is_that_of_the_link_with_bad_lanes() {
+    let lanes = ["--set", "switch.link.lane_states=node 6: 5"];
+    let output = flitway(&[&["run", "th-frame", "--graph", GRAPH], &lanes[..]].concat());
+    let shown = common::stdout(&output);
+    let busiest = shown.lines().find(|line| line.starts_with("busiest channel: ")).unwrap();
+    assert!(busiest.contains("node 6") && busiest.ends_with(" % of what it could carry"), "{busiest}");
+}
+
 #[test]
 fn a_task_graph_that_loses_packets_does_not_complete_and_a_train_ends_without_them() {
     let cut = ["--faults", "down(link=\"node 3\", at=5us)"];

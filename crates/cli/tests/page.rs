@@ -168,7 +168,7 @@ fn a_page_of_load_points_shows_what_the_result_says() {
             .collect();
         assert_eq!(numbers, expected);
         let busiest = &points[1]["channel_load"]["busiest"];
-        let shown = format!("{:.1} %", busiest[0]["load"].as_f64().unwrap() * 100.0);
+        let shown = format!("{:.1} %", busiest[0]["share"].as_f64().unwrap() * 100.0);
         assert_eq!(facts["busy"][0], shown, "of the highest load that is steady");
         assert_eq!((&facts["first"][0], &facts["second"][0]), (&Value::from("1"), &Value::from("0")));
         assert_eq!(facts["loads"], 32, "two channels for each node");
@@ -330,7 +330,7 @@ fn a_page_of_a_large_graph_has_its_switches_in_cells_and_a_map() {
     ];
     let time = ["--load", "0.05", "--warm-up", "5us", "--duration", "20us"];
     let (page, result) = run("page-parts", &[&machine[..], &time].concat());
-    let most = &result["points"][0]["channel_load"]["network"]["max"];
+    let most = &result["points"][0]["channel_load"]["network"]["max_share"];
     for width in [1_280, 480] {
         let facts = look(&page, width);
         assert_sound(&facts, &result);

@@ -2,6 +2,7 @@
 
 use crate::latencies::Latencies;
 use crate::measure::Measurement;
+use crate::stages::shares_of;
 use crate::story::Story;
 use flitway_engine::{Clock, Cycle};
 use flitway_fabric::Fabric;
@@ -23,8 +24,10 @@ pub struct Details {
     pub accepted_of: Option<Vec<f64>>,
     /// Nodes that the pattern of synthetic traffic leaves silent.
     pub silent: Vec<NodeId>,
-    /// Flits per cycle of each channel, in the order of [`channels`](crate::stages::channels).
+    /// Flits per cycle of each channel, in the order of [`channels`](crate::stages::channels); not of a run of task graphs.
     pub load_of: Option<Vec<f64>>,
+    /// What each channel carried as a part of what it could.
+    pub share_of: Option<Vec<f64>>,
     /// The slowest packets, slowest first.
     pub stories: Vec<Story>,
 }
@@ -44,6 +47,7 @@ impl Details {
                 nodes.filter(|node| traffic.destinations().is_silent(*node)).collect()
             }),
             load_of: measurement.sent_of.clone(),
+            share_of: shares_of(fabric, measurement),
             ..Details::default()
         };
         details.add("packet", Some(&total.packet_latencies), total.packet_latency_max, clock);

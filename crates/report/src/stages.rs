@@ -7,12 +7,14 @@
 //! * **Ejection**: the channels into nodes.
 //!
 //! A channel of full rate could carry a flit in every cycle: that is load 1. Headers and trailers count, adverts do not; so a
-//! channel whose other direction is busy too is full somewhat below 1, the more so the shorter packets are.
+//! channel whose other direction is busy too is full somewhat below 1, the more so the shorter packets are. Channels are
+//! compared by their *share*: what part of what they carry they did carry, by their rate, their good lanes and their window.
 
 mod carried;
 
 use crate::measure::{Measurement, Unsettled, Verdict};
 use carried::Carried;
+use flitway_engine::Cycle;
 use flitway_fabric::Fabric;
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::{End, Topology};
@@ -179,13 +181,34 @@ pub struct StageLoad {
     pub max: f64,
 }
 
+/// What a channel carried, and what it could have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChannelLoad {
+    /// Which one.
+    pub channel: ChannelEnds,
+    /// Flits per cycle that it carried.
+    pub load: f64,
+    /// Flits per cycle that it could carry in that time: by its rate, its good lanes, and its window of packets.
+    pub could: f64,
+}
+
+impl ChannelLoad {
+    /// What it carried as a part of what it could. One that could carry nothing is not full.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        if self.could > 0.0 { self.load / self.could } else { 0.0 }
+    }
+}
+
 /// What was measured of the stages of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stages {
-    /// Injection, network, ejection.
+    /// Injection, network, ejection, in flits per cycle.
     pub loads: [StageLoad; 3],
-    /// The busiest channels, busiest first.
-    pub busiest: Vec<(ChannelEnds, f64)>,
+    /// The same as parts of what each channel could carry.
+    pub shares: [StageLoad; 3],
+    /// The busiest channels, by their shares, busiest first.
+    pub busiest: Vec<ChannelLoad>,
     /// What limits it, if it is saturated and has filled.
     pub limit: Option<Limit>,
     /// The channel that shows it: the fullest of the stage that limits, or of all.
@@ -215,35 +238,44 @@ impl Stages {
     pub const FIELDS: &[(&str, &str)] = &[
         ("channel_load.injection.mean", "flits per cycle"),
         ("channel_load.injection.max", "flits per cycle"),
+        ("channel_load.injection.mean_share", "fraction of what a channel carries"),
+        ("channel_load.injection.max_share", "fraction of what a channel carries"),
         ("channel_load.network.mean", "flits per cycle"),
         ("channel_load.network.max", "flits per cycle"),
+        ("channel_load.network.mean_share", "fraction of what a channel carries"),
+        ("channel_load.network.max_share", "fraction of what a channel carries"),
         ("channel_load.ejection.mean", "flits per cycle"),
         ("channel_load.ejection.max", "flits per cycle"),
+        ("channel_load.ejection.mean_share", "fraction of what a channel carries"),
+        ("channel_load.ejection.max_share", "fraction of what a channel carries"),
     ];
 
     /// What `measurement` says of `fabric`; `None` if its channels were not measured.
     #[must_use]
     pub fn new(fabric: &Fabric, measurement: &Measurement) -> Option<Self> {
         let sent_of = measurement.sent_of.as_ref()?;
-        let all = named(fabric, sent_of);
+        let carried = Carried::of_measurement(fabric, measurement);
+        let all = named(&carried, sent_of);
         // While it changes, what will limit it is not yet full.
         let is_even = matches!(measurement.unsettled, None | Some(Unsettled::Imprecise));
         let limits = (measurement.verdict == Verdict::Saturated && is_even)
-            .then(|| what_limits(fabric, measurement, &all));
-        let Some((limit, fullest, slow)) = limits else { return Some(Stages::of(all)) };
-        Some(Stages { limit: Some(limit), fullest, slow, ..Stages::of(all) })
+            .then(|| what_limits(&carried, measurement, &all));
+        let Some((limit, fullest, slow)) = limits else { return Some(Stages::of(&all)) };
+        Some(Stages { limit: Some(limit), fullest, slow, ..Stages::of(&all) })
     }
 
-    /// The same of a whole run on `fabric`, in which channels have the loads `load_of` in the mean; nothing limits it.
+    /// The same of a whole run on `fabric`, in which channels have the loads `load_of` in the mean until cycle `end`, with
+    /// packets of `flits` in the mean; nothing limits it.
     #[must_use]
-    pub fn of_run(fabric: &Fabric, load_of: &[f64]) -> Self {
-        Stages::of(named(fabric, load_of))
+    pub fn of_run(fabric: &Fabric, load_of: &[f64], end: Cycle, flits: f64) -> Self {
+        Stages::of(&named(&Carried::new(fabric, [Cycle::ZERO, end], flits), load_of))
     }
 
-    fn of(all: Vec<(ChannelEnds, f64)>) -> Self {
-        let loads = stage_loads(&all, &all);
+    fn of(all: &[ChannelLoad]) -> Self {
+        let loads: Vec<_> = all.iter().map(|it| (it.channel, it.load)).collect();
+        let shares: Vec<_> = all.iter().map(|it| (it.channel, it.share())).collect();
         // Channels that are equally busy stay in order.
-        let order = |&a: &usize, &b: &usize| all[b].1.total_cmp(&all[a].1).then(a.cmp(&b));
+        let order = |&a: &usize, &b: &usize| shares[b].1.total_cmp(&shares[a].1).then(a.cmp(&b));
         let mut busiest: Vec<usize> = (0..all.len()).collect();
         if busiest.len() > BUSIEST {
             busiest.select_nth_unstable_by(BUSIEST, order);
@@ -251,7 +283,14 @@ impl Stages {
         }
         busiest.sort_unstable_by(order);
         let busiest = busiest.into_iter().map(|place| all[place]).collect();
-        Stages { loads, busiest, limit: None, fullest: None, slow: None }
+        Stages {
+            loads: stage_loads(&loads, &loads),
+            shares: stage_loads(&shares, &loads),
+            busiest,
+            limit: None,
+            fullest: None,
+            slow: None,
+        }
     }
 
     /// These, and the object of them that a result has.
@@ -266,16 +305,24 @@ impl Stages {
     pub fn to_json(&self, topology: &Topology) -> Value {
         let names = ["injection", "network", "ejection"];
         let mut object = json!({});
-        for (name, load) in names.iter().zip(&self.loads).filter(|(_, load)| load.channels > 0) {
-            object[name] = json!({ "channels": load.channels, "mean": load.mean, "max": load.max });
+        let stages = names.iter().zip(self.loads.iter().zip(&self.shares));
+        for (name, (load, share)) in stages.filter(|(_, (load, _))| load.channels > 0) {
+            object[name] = json!({
+                "channels": load.channels,
+                "mean": load.mean,
+                "max": load.max,
+                "mean_share": share.mean,
+                "max_share": share.max,
+            });
         }
-        let busy = |(channel, load): &(ChannelEnds, f64)| {
+        let busy = |busy: &ChannelLoad| {
             json!({
-                "rail": channel.rail,
-                "class": class(topology, channel),
-                "from": end(channel.from),
-                "to": end(channel.to),
-                "load": load,
+                "rail": busy.channel.rail,
+                "class": class(topology, &busy.channel),
+                "from": end(busy.channel.from),
+                "to": end(busy.channel.to),
+                "load": busy.load,
+                "share": busy.share(),
             })
         };
         object["busiest"] = self.busiest.iter().map(busy).collect();
@@ -283,9 +330,32 @@ impl Stages {
     }
 }
 
-/// The wired channels of `fabric` and their loads, of those of all channels.
-fn named(fabric: &Fabric, load_of: &[f64]) -> Vec<(ChannelEnds, f64)> {
-    channels(fabric).zip(load_of).filter_map(|(channel, &load)| Some((channel?, load))).collect()
+/// The wired channels of a fabric with what each could have `carried` and their loads, of those of all channels.
+fn named(carried: &Carried<'_>, load_of: &[f64]) -> Vec<ChannelLoad> {
+    let loads = channels(carried.fabric()).zip(load_of);
+    let of = |(channel, &load): (Option<ChannelEnds>, &f64)| {
+        channel.map(|channel| ChannelLoad { channel, load, could: carried.of(&channel) })
+    };
+    loads.filter_map(of).collect()
+}
+
+/// The shares of all channels of `fabric`, of their loads in `measurement`; 0 for a port that is not wired. `None` if channels
+/// were not measured.
+pub(crate) fn shares_of(fabric: &Fabric, measurement: &Measurement) -> Option<Vec<f64>> {
+    let carried = Carried::of_measurement(fabric, measurement);
+    measurement.sent_of.as_ref().map(|load_of| shares(&carried, load_of))
+}
+
+/// The same of a whole run, in which channels have the loads `load_of` in the mean until cycle `end`.
+pub(crate) fn shares_of_run(fabric: &Fabric, load_of: &[f64], end: Cycle, flits: f64) -> Vec<f64> {
+    shares(&Carried::new(fabric, [Cycle::ZERO, end], flits), load_of)
+}
+
+fn shares(carried: &Carried<'_>, load_of: &[f64]) -> Vec<f64> {
+    let share = |(channel, &load): (Option<ChannelEnds>, &f64)| {
+        channel.map_or(0.0, |channel| ChannelLoad { channel, load, could: carried.of(&channel) }.share())
+    };
+    channels(carried.fabric()).zip(load_of).map(share).collect()
 }
 
 /// The loads of the stages, of the loads of all channels, if `carried` is what they carry of packets.
@@ -308,37 +378,31 @@ fn stage_loads(all: &[(ChannelEnds, f64)], carried: &[(ChannelEnds, f64)]) -> [S
     loads
 }
 
-/// What limits a saturated point of `fabric`, whose channels have the loads `all`, the channel that shows it, and what is slow
-/// about its link, if that is why.
+/// What limits a saturated point, whose channels have the loads `all`, the channel that shows it, and what is slow about its
+/// link, if that is why.
 fn what_limits(
-    fabric: &Fabric,
+    carried: &Carried<'_>,
     measurement: &Measurement,
-    all: &[(ChannelEnds, f64)],
+    all: &[ChannelLoad],
 ) -> (Limit, Option<Fullest>, Option<String>) {
-    let total = &measurement.total;
-    let flits = total.delivered_flits as f64;
-    let packets = (total.packets + total.operations.copies).max(1) as f64;
-    let packet = flits / packets / measurement.duration.max(1) as f64;
-    let share = fabric.chip.credit_share(total.payload as f64 / total.packets.max(1) as f64, flits / packets);
-    let back: HashMap<_, _> = all.iter().map(|(it, load)| ((it.rail, it.from, it.to), *load)).collect();
-    let carried = Carried::new(
-        fabric,
-        [measurement.warm_up, measurement.warm_up + measurement.duration],
-        (flits / packets).round() as u32,
-    );
-    // As a part of what the channel can carry. One that carries nothing is not full.
-    let occupied = |&(it, load): &(ChannelEnds, f64)| {
-        let could = carried.of(&it);
-        let load = if could > 0.0 { load / could } else { 0.0 };
-        (it, load + share * back.get(&(it.rail, it.to, it.from)).unwrap_or(&0.0))
+    let (fabric, total) = (carried.fabric(), &measurement.total);
+    let flits = flits_of(measurement);
+    let packet = total.delivered_flits as f64 / packets_of(measurement) / measurement.duration.max(1) as f64;
+    let share = fabric.chip.credit_share(total.payload as f64 / total.packets.max(1) as f64, flits);
+    let back: HashMap<_, _> =
+        all.iter().map(|it| ((it.channel.rail, it.channel.from, it.channel.to), it.load)).collect();
+    // As a part of what the channel can carry.
+    let occupied = |it: &ChannelLoad| {
+        let ChannelEnds { rail, from, to } = it.channel;
+        (it.channel, it.share() + share * back.get(&(rail, to, from)).unwrap_or(&0.0))
     };
     let occupied: Vec<(ChannelEnds, f64)> = all.iter().map(occupied).collect();
     // What each node receives, and the most that one of its channels is occupied.
     let mut received_by = vec![(0.0, 0.0_f64); fabric.nodes() as usize];
-    for ((channel, load), (_, occupied)) in all.iter().zip(&occupied) {
-        if let End::Node(node) = channel.to {
+    for (it, (_, occupied)) in all.iter().zip(&occupied) {
+        if let End::Node(node) = it.channel.to {
             let (all, most) = &mut received_by[node.index()];
-            (*all, *most) = (*all + load, most.max(*occupied));
+            (*all, *most) = (*all + it.load, most.max(*occupied));
         }
     }
     let is_denied = |(&wanted, &(received, most)): (&f64, &(f64, f64))| {
@@ -348,7 +412,8 @@ fn what_limits(
     let is_denied =
         total.operations.copies > 0 || measurement.wanted_by.iter().zip(&received_by).any(is_denied);
     // A channel that carries nothing but adverts is none that is used.
-    let loads = stage_loads(&occupied, all);
+    let carried_of: Vec<_> = all.iter().map(|it| (it.channel, it.load)).collect();
+    let loads = stage_loads(&occupied, &carried_of);
     let is_slow = |&(channel, taken): &(ChannelEnds, f64)| {
         channel.stage() == Stage::Injection && taken >= FULL && carried.slow(&channel).is_some()
     };
@@ -358,13 +423,13 @@ fn what_limits(
         Limit::Arbitration if has_faults(measurement) => Limit::Faults,
         limit => limit,
     };
-    let shows =
-        |&&(channel, _): &&(ChannelEnds, f64)| limit.stage().is_none_or(|stage| channel.stage() == stage);
+    let shows = |(it, _): &(&ChannelLoad, f64)| limit.stage().is_none_or(|stage| it.channel.stage() == stage);
     // The slowest of those that are full, and the first of equals.
-    let rank = |&(channel, taken): &(ChannelEnds, f64)| [taken.min(FULL), -carried.of(&channel), taken];
-    let is_above = |a: &&_, b: &&_| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal);
-    let fullest = occupied.iter().filter(shows).rev().max_by(is_above);
-    let beside = |&(channel, taken): &(ChannelEnds, f64)| {
+    let rank = |&(it, taken): &(&ChannelLoad, f64)| [taken.min(FULL), -it.could, taken];
+    let is_above = |a: &_, b: &_| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal);
+    let taken = all.iter().zip(occupied.iter().map(|(_, taken)| *taken));
+    let fullest = taken.filter(shows).rev().max_by(is_above).map(|(it, taken)| (it.channel, taken));
+    let beside = |(channel, taken): (ChannelEnds, f64)| {
         let mean = loads[channel.stage() as usize].mean_busy;
         Fullest {
             channel,
@@ -375,9 +440,20 @@ fn what_limits(
         }
     };
     // Behind packets that wait for a slow channel, others wait as well, so that it is not always full itself.
-    let is_full = |channel: &&(ChannelEnds, f64)| channel.1 >= FULL || limit.stage().is_none();
-    let slow = fullest.filter(is_full).and_then(|(channel, _)| carried.slow(channel));
+    let is_full = |channel: &(ChannelEnds, f64)| channel.1 >= FULL || limit.stage().is_none();
+    let slow = fullest.filter(is_full).and_then(|(channel, _)| carried.slow(&channel));
     (limit, fullest.map(beside), slow)
+}
+
+/// Packets that were delivered in the measured time, copies too; at least 1.
+fn packets_of(measurement: &Measurement) -> f64 {
+    let total = &measurement.total;
+    (total.packets + total.operations.copies).max(1) as f64
+}
+
+/// Flits of such a packet in the mean.
+fn flits_of(measurement: &Measurement) -> f64 {
+    measurement.total.delivered_flits as f64 / packets_of(measurement)
 }
 
 /// Whether of a hundred packets one or more is lost for good, or sent again on a link.

@@ -32,10 +32,8 @@ pub struct Theory {
     /// The offered load at which the links between the halves of the nodes are full, if routes share them evenly: a fraction
     /// of the injection rate, which may exceed 1; infinite if nothing crosses. `None` for an irregular topology.
     pub bisection_bound: Option<f64>,
-    /// Expected load of the busiest channel out of nodes, between switches and into nodes, when every node offers its full
-    /// injection rate; 1 is a flit in every cycle. So at a lower load it is that fraction of it.
-    pub busiest: [f64; 3],
-    /// The same of the fullest, as parts of what each can carry.
+    /// Expected load of the fullest channel out of nodes, between switches and into nodes, when every node offers its full
+    /// injection rate, as a part of what each can carry. So at a lower load it is that fraction of it.
     pub fullest: [f64; 3],
     /// What a switch with one FIFO per input accepts of uniform traffic; `None` unless it is that: a single switch with a
     /// single VC, uniform traffic, packets of one size.
@@ -97,7 +95,7 @@ impl Theory {
         let flits = fabric.chip.format().packet_flits(payload);
         let mut ways = Ways::new(fabric, payload);
         let mut loads = Loads::new(fabric, traffic, ways.channels());
-        let (mut sums, mut injection, mut sent) = (Sums::default(), 0.0_f64, 0.0_f64);
+        let (mut sums, mut sent) = (Sums::default(), 0.0_f64);
         let upper: Vec<bool> = (0..nodes).map(|node| topology.is_in_upper_half(NodeId(node))).collect();
         // How many nodes are in the lower half and in the upper one.
         let above = upper.iter().filter(|is_upper| **is_upper).count();
@@ -122,19 +120,16 @@ impl Theory {
                     }
                 }
             }
-            injection = injection.max(sums.sent);
             sent = sent.max(sums.sent / fabric.carries(End::Node(source), flits));
         }
         let Sums { latency, weights, across, .. } = sums;
         let channels = loads.of_channels();
-        let busiest = busiest_of(fabric, &channels, |_, load| load);
-        let fullest = busiest_of(fabric, &channels, |sender, load| load / fabric.carries(sender, flits));
+        let fullest = fullest_of(fabric, &channels, flits);
         let bisection = bisection_flits(fabric);
         Some(Theory {
             zero_load_cycles: latency / weights,
             channel_bound: fullest.into_iter().chain([sent]).fold(0.0, f64::max).recip().min(1.0),
             bisection_bound: bisection.map(|flits| flits / across[0].max(across[1])),
-            busiest: [injection, busiest[0], busiest[1]],
             fullest: [sent, fullest[0], fullest[1]],
             head_of_line: head_of_line(fabric, traffic),
         })
@@ -393,17 +388,17 @@ pub fn rate_between_switches(fabric: &Fabric) -> Option<Rate> {
     rates.all(|rate| rate == first).then_some(first)
 }
 
-/// The largest of what `of` makes of the sender and the load of a channel, between switches and into a node.
-fn busiest_of(fabric: &Fabric, channels: &[f64], of: impl Fn(End, f64) -> f64) -> [f64; 2] {
+/// The most that a channel has to carry of what it can, of packets of `flits`, between switches and into a node.
+fn fullest_of(fabric: &Fabric, channels: &[f64], flits: u32) -> [f64; 2] {
     let topology = fabric.topology();
-    let mut busiest = [0.0_f64; 2];
+    let mut fullest = [0.0_f64; 2];
     let ports = |switch| (0..topology.ports(switch)).map(move |port| (switch, PortId(port)));
     for ((switch, port), &load) in (0..topology.switches()).map(SwitchId).flat_map(ports).zip(channels) {
         let end = topology.wire(switch, port).map(|(_, end)| end);
-        let stage = &mut busiest[usize::from(matches!(end, Some(End::Node(_))))];
-        *stage = stage.max(of(End::Switch(switch, port), load));
+        let stage = &mut fullest[usize::from(matches!(end, Some(End::Node(_))))];
+        *stage = stage.max(load / fabric.carries(End::Switch(switch, port), flits));
     }
-    busiest
+    fullest
 }
 
 /// The head-of-line limit without packets to oneself, by ports: a Markov chain up to five ports, beyond that a slotted

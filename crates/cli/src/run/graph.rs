@@ -160,8 +160,9 @@ fn beside(workload: &GraphWorkload, others: &[String]) -> String {
 /// How busy the channels were: each stage, and the busiest of each.
 fn channels(stages: &Stages) -> String {
     let mut table = bare_table(&["channels", "", "mean %", "max %"]);
+    // Of what each could carry.
     let percent = |load: f64| format!("{:.1}", load * 100.0);
-    for (stage, load) in [Stage::Injection, Stage::Network, Stage::Ejection].into_iter().zip(&stages.loads) {
+    for (stage, load) in [Stage::Injection, Stage::Network, Stage::Ejection].into_iter().zip(&stages.shares) {
         if load.channels > 0 {
             let cells =
                 [load.channels.to_string(), stage.place().to_owned(), percent(load.mean), percent(load.max)];
@@ -169,7 +170,9 @@ fn channels(stages: &Stages) -> String {
         }
     }
     let busiest = match stages.busiest.first() {
-        Some((channel, load)) if *load > 0.0 => format!("\nbusiest channel: {channel}, {} %", percent(*load)),
+        Some(busy) if busy.load > 0.0 => {
+            format!("\nbusiest channel: {}, {} % of what it could carry", busy.channel, percent(busy.share()))
+        }
         _ => String::new(),
     };
     format!("{table}{busiest}")

@@ -123,19 +123,21 @@ impl Page<'_> {
             .iter()
             .map(|details| {
                 let mut value = details.map_or(json!({}), |details| details.to_json(self.clock));
-                if let Some(loads) = details.and_then(|details| details.load_of.as_ref()) {
-                    if operations::Kind::of(self.points()) == operations::Kind::Multicasts {
-                        value["received_of"] = rounded(distributions::received_of(self.fabric, loads));
-                    }
+                if let Some(loads) = details.and_then(|details| details.load_of.as_ref())
+                    && operations::Kind::of(self.points()) == operations::Kind::Multicasts
+                {
+                    value["received_of"] = rounded(distributions::received_of(self.fabric, loads));
+                }
+                if let Some(all) = details.and_then(|details| details.share_of.as_ref()) {
                     let wired =
-                        stages::channels(self.fabric).zip(loads).filter(|(channel, _)| channel.is_some());
-                    let loads: Vec<f64> = wired.map(|(_, load)| *load).collect();
-                    value["quantiles"] = groups.quantiles(&loads);
-                    if let (Some(parts), Some(all)) = (parts, &details.and_then(|it| it.load_of.as_ref())) {
+                        stages::channels(self.fabric).zip(all).filter(|(channel, _)| channel.is_some());
+                    let shares: Vec<f64> = wired.map(|(_, share)| *share).collect();
+                    value["quantiles"] = groups.quantiles(&shares);
+                    if let Some(parts) = parts {
                         value["parts"] = parts.loads(all);
                     }
                     if is_small {
-                        value["loads"] = json!(packed(&loads));
+                        value["loads"] = json!(packed(&shares));
                     }
                 }
                 value
@@ -156,7 +158,7 @@ impl Page<'_> {
                 "channel_bound": theory.channel_bound,
                 "bisection_bound": theory.bisection_bound.filter(|bound| bound.is_finite()),
                 "head_of_line": theory.head_of_line,
-                "busiest": theory.busiest,
+                "fullest": theory.fullest,
             });
         }
         if let Some(parts) = parts {

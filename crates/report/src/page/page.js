@@ -8,7 +8,7 @@ let rail = "all";
 const percent = (load) => (100 * load).toFixed(1) + " %";
 const time = (ns) => ns < 1e3 ? ns.toFixed(0) + " ns" : ns < 1e4 ? (ns / 1e3).toFixed(2) + " µs"
   : ns < 1e6 ? (ns / 1e3).toFixed(1) + " µs" : (ns / 1e6).toFixed(2) + " ms";
-// Colours reach to the busiest channel of all points, so that points can be compared, and a quiet network shows.
+// The load of a channel is the share of what it could carry. Colours reach to the busiest channel of all points, so that points can be compared, and a quiet network shows.
 const most = Math.max(0, ...details.points.flatMap((it) => (it.quantiles || []).map((part) => part[part.length - 1] || 0)));
 const scale = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((it) => it >= most) || 1;
 if (byId("scale")) byId("scale").textContent = String(scale);
@@ -136,10 +136,10 @@ const stageRows = () => {
   }
   if (of) {
     // Theory: fixed routes give the load that is expected of the busiest channel of each stage, as far as it is possible.
-    const expected = (stage) => details.theory ? Math.min(1, details.theory.busiest[stage] * point.offered_load) : undefined;
-    rows.push(["Injection: out of nodes", 1, of.injection.mean, of.injection.max, expected(0)]);
-    if (of.network) rows.push(["Network: between switches", 1, of.network.mean, of.network.max, expected(1)]);
-    rows.push(["Ejection: into nodes", 1, of.ejection.mean, of.ejection.max, expected(2)]);
+    const expected = (stage) => details.theory ? Math.min(1, details.theory.fullest[stage] * point.offered_load) : undefined;
+    rows.push(["Injection: out of nodes", 1, of.injection.mean_share, of.injection.max_share, expected(0)]);
+    if (of.network) rows.push(["Network: between switches", 1, of.network.mean_share, of.network.max_share, expected(1)]);
+    rows.push(["Ejection: into nodes", 1, of.ejection.mean_share, of.ejection.max_share, expected(2)]);
   }
   return rows;
 };
@@ -151,7 +151,7 @@ const paintStages = () => {
   bars("stage-bars", rows.length ? rows : [none()]);
   const of = points[chosen].channel_load;
   bars("busy-bars", of ? of.busiest.map((it) => bar(end(it.from) + " → " + (it.to.node !== undefined ? end(it.to) : named("switch", it.to.switch)) + (details.rails > 1 ? ", rail " + it.rail : ""),
-    [[heat(it.load), it.load, "", percent(it.load)]], percent(it.load))) : [none()]);
+    [[heat(it.share), it.share, "", percent(it.share)]], percent(it.share))) : [none()]);
 };
 const paintRibbons = () => {
   const all = (details.points[chosen] || {}).quantiles;
@@ -270,10 +270,10 @@ const figures = {
     ...points.map((it, place) => [loadOf(it), it.verdict, it.multicast ? it.multicast.accepted_load : it.accepted_load,
       it.accepted_load_ci95, details.points[place].accepted_min_sender, it.accepted_max_node])],
   "fig-stages": () => [["stage", "configured", "mean", "max", "theory_max"], ...stageRows()],
-  "fig-busiest": () => [["rail", "class", "from", "to", "load"],
-    ...((points[chosen].channel_load || {}).busiest || []).map((it) => [it.rail, it.class, end(it.from), end(it.to), it.load])],
+  "fig-busiest": () => [["rail", "class", "from", "to", "load", "share"],
+    ...((points[chosen].channel_load || {}).busiest || []).map((it) => [it.rail, it.class, end(it.from), end(it.to), it.load, it.share])],
   "fig-fabric": () => {
-    const rows = [["from", "to", ...Array.from({ length: details.rails }, (_, of) => "load_rail_" + of)]];
+    const rows = [["from", "to", ...Array.from({ length: details.rails }, (_, of) => "share_rail_" + of)]];
     for (let number = 0; number < ofSwitches + details.nodes; number += 1) {
       const all = loads(chosen);
       rows.push([...ends(number), ...Array.from({ length: details.rails }, (_, of) => all[inRail(number, of)])]);
@@ -283,7 +283,7 @@ const figures = {
   "fig-parts": () => [["part", "of", "way", "channels", "busiest", "mean"],
     ...cellRows((it) => it.from === undefined, ["part", "unit", "way"])],
   "fig-between": () => [["from", "to", "channels", "busiest", "mean"], ...cellRows((it) => it.from !== undefined, ["from", "to"])],
-  "fig-classes": () => [["class", "share_of_channels", "load"], ...((details.points[chosen] || {}).quantiles || []).flatMap((part, place) =>
+  "fig-classes": () => [["class", "share_of_channels", "share"], ...((details.points[chosen] || {}).quantiles || []).flatMap((part, place) =>
     part.map((value, at) => [details.groups[place], ((at + 1) / part.length).toFixed(2), value]))],
   "fig-distribution": () => [["of", "latency_ns", "share_slower"], ...((details.points[chosen] || {}).distributions || []).flatMap((it) =>
     it.marks.map(([ns, share]) => [it.name, ns, share]))],

@@ -385,14 +385,15 @@ fn stages() -> String {
         figure(
             "fig-stages",
             "The way of a packet, stage by stage",
-            "What each stage could carry and what it does: the mean over its channels, a line at the busiest, a dashed one where \
-             theory expects the busiest. A stage that is full limits what comes before it.",
+            "What part of what its channels could carry each stage carries: the mean over them, a line at the busiest, a dashed \
+             one where theory expects the busiest. A stage that is full limits what comes before it.",
             "<div id=\"stage-bars\"></div>"
         ),
         figure(
             "fig-busiest",
             "The ten busiest channels",
-            "A channel that is busy in every cycle has load 100 %; headers and trailers count, adverts do not.",
+            "100 % is all that a channel could carry: a flit in every cycle, or less where its link is slower, has bad lanes, or \
+             waits for its window. Headers and trailers count, adverts do not.",
             "<div id=\"busy-bars\"></div>"
         )
     )
@@ -444,8 +445,8 @@ fn by_parts(parts: &ByParts) -> String {
 fn legend(more: &str) -> String {
     let scale: String = (0..=10).map(|step| format!("<i class=\"h{step}\"></i>")).collect();
     format!(
-        "<div class=\"legend\"><span>load 0</span><span class=\"steps\">{scale}</span><span><span id=\"scale\">1</span> flits \
-         per cycle</span> {more}</div>"
+        "<div class=\"legend\"><span>load 0</span><span class=\"steps\">{scale}</span><span><span id=\"scale\">1</span> of what a \
+         channel could carry</span> {more}</div>"
     )
 }
 

@@ -9,7 +9,7 @@ use crate::latencies::latencies;
 use crate::measure::sent_flits;
 use crate::memory::{Guard, peak_rss_bytes};
 use crate::recorder::Recorder;
-use crate::stages::Stages;
+use crate::stages::{Stages, shares_of_run};
 use crate::watch::{Slowest, Watch};
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle};
@@ -97,14 +97,17 @@ impl Session {
         let load = |flits: &u64| *flits as f64 / end.0.max(*flits).max(1) as f64;
         let load_of = sent_flits(&mut simulation).filter(|_| has_end);
         let load_of = load_of.map(|sent| sent.iter().map(load).collect::<Vec<f64>>());
-        let stages = load_of
-            .as_ref()
-            .map(|load_of| Stages::of_run(&self.fabric, load_of).with_json(self.fabric.topology()));
+        let counters = simulation.counters();
+        let flits = counters.flit_hops as f64 / counters.packet_hops.max(1) as f64;
+        let stages = load_of.as_ref().map(|load_of| {
+            Stages::of_run(&self.fabric, load_of, end, flits).with_json(self.fabric.topology())
+        });
+        let share_of = load_of.as_ref().map(|load_of| shares_of_run(&self.fabric, load_of, end, flits));
         let whole = Whole { offered_load: None, stopped, out_of_memory: guard.is_exhausted(), stages, wall };
         let mut results = results(&mut simulation, (&nodes, summaries), &whole, self.machine.clock);
         if self.has_details {
             // They saw the same network.
-            let details = self.graph_details(&job, &mut simulation, (load_of, end), stop);
+            let details = self.graph_details(&job, &mut simulation, (share_of, end), stop);
             results.iter_mut().for_each(|result| result.details = Some(details.clone()));
         }
         results
@@ -115,7 +118,7 @@ impl Session {
         &self,
         job: &Operations<'_>,
         simulation: &mut Simulation<A, N, Recorder>,
-        (load_of, end): (Option<Vec<f64>>, Cycle),
+        (share_of, end): (Option<Vec<f64>>, Cycle),
         stop: &AtomicBool,
     ) -> Box<Details> {
         let (mut slowest, mut latencies) = (Slowest::default(), latencies());
@@ -127,7 +130,7 @@ impl Session {
         }
         let stories = stories(&self.fabric, &slowest, |watch, until| self.again(job, &watch, until, stop));
         let span = [Cycle::ZERO, end];
-        let mut details = Details { load_of, stories, span, ..Details::default() };
+        let mut details = Details { share_of, stories, span, ..Details::default() };
         let max = slowest.packets().first().map_or(0, |packet| packet.delivered.since(packet.created));
         details.add("packet", Some(&latencies), max, self.machine.clock);
         Box::new(details)

@@ -1,6 +1,7 @@
 //! What channels could carry: less than others where their links are slower, or have lost lanes.
 
 use super::ChannelEnds;
+use crate::measure::Measurement;
 use flitway_engine::Cycle;
 use flitway_fabric::Fabric;
 use flitway_fabric::faults::{FaultKind, PortFault};
@@ -32,8 +33,15 @@ struct OfLanes {
 }
 
 impl<'a> Carried<'a> {
-    /// Of `fabric`, from one cycle until another, of packets of so many flits.
-    pub(super) fn new(fabric: &'a Fabric, span: [u64; 2], flits: u32) -> Self {
+    /// Of `fabric` in the time of `measurement`, of its packets.
+    pub(super) fn of_measurement(fabric: &'a Fabric, measurement: &Measurement) -> Self {
+        let until = measurement.warm_up + measurement.duration;
+        Carried::new(fabric, [Cycle(measurement.warm_up), Cycle(until)], super::flits_of(measurement))
+    }
+
+    /// Of `fabric`, from one cycle until another, of packets of so many flits in the mean.
+    pub(super) fn new(fabric: &'a Fabric, [from, until]: [Cycle; 2], flits: f64) -> Self {
+        let (span, flits) = ([from.0, until.0], flits.round().max(1.0) as u32);
         let lanes = fabric.chip.training().map(|training| training.lanes);
         let of_links =
             lanes.as_ref().map_or_else(BTreeMap::new, |lanes| changes(fabric).of_links(lanes, span));
@@ -45,6 +53,11 @@ impl<'a> Carried<'a> {
         let most = senders.map(|end| fabric.rates.of(end).as_f64()).fold(0.0, f64::max);
         let lane_count = lanes.map_or(0, |lanes| lanes.count());
         Carried { fabric, lanes: of_links, lane_count, most, flits }
+    }
+
+    /// The fabric.
+    pub(super) fn fabric(&self) -> &'a Fabric {
+        self.fabric
     }
 
     /// Flits per cycle that `channel` could carry.
