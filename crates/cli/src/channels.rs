@@ -4,7 +4,7 @@ use crate::table::{bare_table, plural};
 use flitway_fabric::Fabric;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::Machine;
-use flitway_report::channels::{Answers, ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
+use flitway_report::channels::{Allowed, Answers, ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
 use flitway_report::session::Session;
 use flitway_wiring::dependency::Cycle;
 use flitway_wiring::topology::End;
@@ -208,6 +208,7 @@ pub(crate) fn loads_section(
         format!("{:.4}", loads.mean),
         format!("{:.4}", loads.max),
     ]);
+    let window = loads.window.map_or_else(String::new, window);
     let named: Vec<String> = loads.busiest.iter().map(|&end| names.end(end)).collect();
     let rest = match loads.busiest_count as usize - named.len() {
         0 => String::new(),
@@ -215,10 +216,19 @@ pub(crate) fn loads_section(
     };
     format!(
         "Channels\nexpected loads of {pattern} traffic at load 1, if there were room for all of it; 1 is a flit in every cycle\n\
-         {table}\n\nbusiest: {}{rest}\nthe busiest channel is full at load {:.4}; beyond that, those who send over it get no more\n{}",
+         {table}\n\nbusiest: {}{rest}\nthe busiest channel is full at load {:.4}; beyond that, those who send over it get no more\n{window}{}",
         named.join(", "),
         loads.bound,
         shortest(loads)
+    )
+}
+
+/// What windows of packets allow, where they are why channels are full below their rate.
+fn window(allowed: Allowed) -> String {
+    let Allowed { answered, alone } = allowed;
+    format!(
+        "windows (switch.link.window) allow at most {answered:.4} of the full rate, and {alone:.4} where no packets come the \
+         other way:\nacknowledgements then wait for switch.link.ack_delay\n"
     )
 }
 

@@ -152,13 +152,16 @@ pub(crate) fn limits(points: &[Point]) -> String {
         seen.push((limit, &stages.slow));
         let has_it = |point: &Point| limit_of(point) == Some(limit) && slow_of(point) == stages.slow;
         let at = at_loads(points, has_it);
+        // Where packets wait because of a slow link, that is the cause, and arbitration none beside it.
+        let class = match limit {
+            Limit::Arbitration | Limit::Window => String::new(),
+            limit => format!(" ({})", limit.name()),
+        };
         // Writing to a string does not fail.
         let _ = match &stages.slow {
-            Some(slow) => write!(
-                text,
-                "\n  limited by       {at}{slow} ({}): the fullest, and below the full rate",
-                limit.name()
-            ),
+            Some(slow) => {
+                write!(text, "\n  limited by       {at}{slow}{class}: the fullest, and below the full rate")
+            }
             None => write!(text, "\n  limited by       {at}{}: {}", limit.name(), limit.meaning()),
         };
         if let Some(fullest) = &stages.fullest {

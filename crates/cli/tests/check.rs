@@ -351,5 +351,24 @@ fn a_window_allows_about_as_much_as_is_said_and_no_less() {
         let full = 4_000.0 * 9.0 * 33.0 / 14.0;
         let share = 100.0 * full / result["points"][0]["train"]["time_ns"].as_f64().unwrap();
         assert!((said - 0.5..said + 6.0).contains(&share), "window {window}: {share} %, {said} % said");
+        // What comes one way is acknowledged late, and what links alone would take says so.
+        let train = &result["points"][0]["train"];
+        let [time, links] = ["time_ns", "pipelined_ns"].map(|key| train[key].as_f64().unwrap());
+        assert!((0.85 * links..1.01 * links).contains(&time), "window {window}: {time} ns, {links} ns said");
     }
+}
+
+#[test]
+fn a_window_is_named_where_it_is_why_channels_are_full() {
+    let shown = |window: &str| {
+        let set = format!("switch.link.window={window}");
+        stdout(&flitway(&["check", "nrc", "--set", &set]))
+    };
+    let narrow = shown("4");
+    let window = "allow at most 0.5143 of the full rate, and 0.2323 where no packets come the other way";
+    assert!(narrow.contains(window) && narrow.contains("full at"), "{narrow}");
+    assert!(!shown("64").contains("windows (switch"));
+    let checked = json(&["check", "nrc", "--set", "switch.link.window=4"]);
+    let allowed = &checked["channel_loads"]["window"];
+    assert!(allowed["answered"].as_f64() > allowed["alone"].as_f64(), "{allowed}");
 }

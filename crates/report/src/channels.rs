@@ -17,6 +17,7 @@ use flitway_wiring::topology::{End, Topology};
 use flitway_workload::traffic::Traffic;
 use flitway_workload::traffic::destination::Destinations;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Nodes x switches up to which dependencies are walked: some seconds, half a minute for tori without structure.
 const STEPS_MAX: u64 = 1 << 29;
@@ -241,14 +242,26 @@ pub struct ChannelLoads {
     /// That load if all ways were shortest ones, balanced, whether or not packets could then wait for each other for ever; no
     /// less than `bound`, unless packets go by way of others. `None` where channels between switches have several rates.
     pub shortest_bound: Option<f64>,
-    /// Whether some channels carry less than a flit in every cycle, or than what their coding leaves of it.
+    /// Whether some channels carry less than a flit in every cycle, or than what their coding leaves of it, or windows allow
+    /// less.
     pub has_rates: bool,
+    /// What windows of packets that are not acknowledged allow, where they allow less than some channels carry.
+    pub window: Option<Allowed>,
     /// By class of link and direction, fullest first.
     pub classes: Vec<ClassLoad>,
     /// Some of those that are as full as the fullest, in order.
     pub busiest: Vec<End>,
     /// And how many there are.
     pub busiest_count: u32,
+}
+
+/// What part of a full channel the senders may take at most whose window closes first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allowed {
+    /// Where packets come the other way, and acknowledgements go with them at once.
+    pub answered: f64,
+    /// Where none do, and acknowledgements go alone, after their time.
+    pub alone: f64,
 }
 
 /// The loads of one direction of a class of links.
@@ -293,7 +306,9 @@ impl ChannelLoads {
             }
         }
         let flits = fabric.chip.format().packet_flits(traffic.sizes().mean().round().max(1.0) as u32);
-        let fullness = |&(sender, load): &(End, f64)| load / fabric.carries(sender, flits);
+        let carried = carried(fabric, &loads, flits);
+        let fullness = |&(sender, load): &(End, f64)| load / carried(sender);
+        let window = window(fabric, &loads, flits);
         let fullest_of = |of_nodes: bool| {
             let of = loads.iter().filter(|&&(sender, _)| !of_nodes || is_of_node(topology, sender));
             of.map(fullness).fold(0.0, f64::max)
@@ -315,8 +330,9 @@ impl ChannelLoads {
             max: loads.iter().map(|&(_, load)| load).fold(0.0, f64::max),
             bound: bound_of_routing,
             shortest_bound: shortest,
-            has_rates: has_rates(fabric),
-            classes: classes(fabric, &loads, flits),
+            has_rates: has_rates(fabric) || window.is_some(),
+            window,
+            classes: classes(fabric, &loads, &carried),
             busiest: busiest().take(BUSIEST).collect(),
             busiest_count: busiest().count() as u32,
         })
@@ -353,6 +369,9 @@ impl ChannelLoads {
             "busiest": self.busiest.iter().copied().map(end_json).collect::<Vec<_>>(),
             "busiest_count": self.busiest_count,
         });
+        if let Some(Allowed { answered, alone }) = self.window {
+            value["window"] = json!({ "answered": answered, "alone": alone });
+        }
         if let Some(bound) = self.shortest_bound {
             value["shortest_bound"] = json!(bound);
         }
@@ -368,8 +387,25 @@ fn is_of_node(topology: &Topology, sender: End) -> bool {
     }
 }
 
+/// What the channel from a sender carries of packets of `flits`, where channels have these `loads`.
+fn carried<'a>(fabric: &'a Fabric, loads: &'a [(End, f64)], flits: u32) -> impl Fn(End) -> f64 + 'a {
+    let load_of: BTreeMap<End, f64> = loads.iter().copied().collect();
+    move |sender| {
+        let back = fabric.receiver(sender).and_then(|receiver| load_of.get(&receiver));
+        fabric.carries(sender, flits, back.copied().unwrap_or(0.0))
+    }
+}
+
+/// What windows allow, of the channels with these `loads`, where they allow less than the rate of one of them.
+fn window(fabric: &Fabric, loads: &[(End, f64)], flits: u32) -> Option<Allowed> {
+    let used = || loads.iter().filter(|(_, load)| *load > 0.0).map(|&(sender, _)| sender);
+    let least = |back: f64| used().map(|sender| fabric.carries(sender, flits, back)).fold(1.0, f64::min);
+    let closes = |sender: End| fabric.carries(sender, flits, 0.0) < fabric.rates.of(sender).as_f64();
+    used().any(closes).then(|| Allowed { answered: least(1.0), alone: least(0.0) })
+}
+
 /// The loads by class and direction, busiest first, then in the order of the classes.
-fn classes(fabric: &Fabric, loads: &[(End, f64)], flits: u32) -> Vec<ClassLoad> {
+fn classes(fabric: &Fabric, loads: &[(End, f64)], carried: &impl Fn(End) -> f64) -> Vec<ClassLoad> {
     let topology = fabric.topology();
     let mut found: Vec<ClassLoad> = Vec::new();
     for &(sender, load) in loads {
@@ -393,7 +429,7 @@ fn classes(fabric: &Fabric, loads: &[(End, f64)], flits: u32) -> Vec<ClassLoad> 
         entry.channels += 1;
         entry.mean += load;
         entry.max = entry.max.max(load);
-        entry.fullest = entry.fullest.max(load / fabric.carries(sender, flits));
+        entry.fullest = entry.fullest.max(load / carried(sender));
     }
     found.iter_mut().for_each(|one| one.mean /= f64::from(one.channels));
     let place = |one: &ClassLoad| topology.classes().iter().position(|class| *class == one.class);

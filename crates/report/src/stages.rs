@@ -117,7 +117,9 @@ pub enum Limit {
     /// No class of channels is full in the mean, and no single one stands out: packets wait for outputs that others have,
     /// behind packets that do, or for room.
     Arbitration,
-    /// The same, where a hundredth of the packets or more is lost for good or sent again.
+    /// No class of channels is full, and senders wait to hear that packets of their windows have come.
+    Window,
+    /// As under arbitration, where a hundredth of the packets or more is lost for good or sent again.
     Faults,
 }
 
@@ -130,6 +132,7 @@ impl Limit {
             Limit::Network => "network",
             Limit::Ejection => "ejection",
             Limit::Arbitration => "arbitration",
+            Limit::Window => "window",
             Limit::Faults => "faults",
         }
     }
@@ -140,7 +143,7 @@ impl Limit {
             Limit::Injection => Some(Stage::Injection),
             Limit::Network => Some(Stage::Network),
             Limit::Ejection => Some(Stage::Ejection),
-            Limit::Arbitration | Limit::Faults => None,
+            Limit::Arbitration | Limit::Window | Limit::Faults => None,
         }
     }
 
@@ -160,6 +163,7 @@ impl Limit {
             Limit::Injection => "endpoint-limited: the NIC ports send all that their channels can carry",
             Limit::Network => "a channel between switches is full",
             Limit::Ejection => "endpoint-limited: a node receives all that its channel can carry",
+            Limit::Window => "links wait to hear that the packets of their windows have come",
             Limit::Arbitration => {
                 "no class of channels is full in the mean: packets wait for outputs that others have, behind packets that do, \
                  or for room"
@@ -332,11 +336,7 @@ impl Stages {
 
 /// The wired channels of a fabric with what each could have `carried` and their loads, of those of all channels.
 fn named(carried: &Carried<'_>, load_of: &[f64]) -> Vec<ChannelLoad> {
-    let loads = channels(carried.fabric()).zip(load_of);
-    let of = |(channel, &load): (Option<ChannelEnds>, &f64)| {
-        channel.map(|channel| ChannelLoad { channel, load, could: carried.of(&channel) })
-    };
-    loads.filter_map(of).collect()
+    channel_loads(carried, load_of).into_iter().flatten().collect()
 }
 
 /// The shares of all channels of `fabric`, of their loads in `measurement`; 0 for a port that is not wired. `None` if channels
@@ -352,10 +352,26 @@ pub(crate) fn shares_of_run(fabric: &Fabric, load_of: &[f64], end: Cycle, flits:
 }
 
 fn shares(carried: &Carried<'_>, load_of: &[f64]) -> Vec<f64> {
-    let share = |(channel, &load): (Option<ChannelEnds>, &f64)| {
-        channel.map_or(0.0, |channel| ChannelLoad { channel, load, could: carried.of(&channel) }.share())
+    let loads = channel_loads(carried, load_of).into_iter();
+    loads.map(|load| load.map_or(0.0, |load| load.share())).collect()
+}
+
+/// What each channel carried and could have; `None` for a port that is not wired.
+fn channel_loads(carried: &Carried<'_>, load_of: &[f64]) -> Vec<Option<ChannelLoad>> {
+    let all = || channels(carried.fabric()).zip(load_of);
+    // What comes the other way matters to windows alone.
+    let ends = |channel: ChannelEnds| (channel.rail, channel.from, channel.to);
+    let back: HashMap<_, _> = if carried.has_windows() {
+        all().filter_map(|(channel, &load)| Some((ends(channel?), load))).collect()
+    } else {
+        HashMap::new()
     };
-    channels(carried.fabric()).zip(load_of).map(share).collect()
+    let of = |(channel, &load): (Option<ChannelEnds>, &f64)| {
+        let channel = channel?;
+        let back = back.get(&(channel.rail, channel.to, channel.from)).copied().unwrap_or(0.0);
+        Some(ChannelLoad { channel, load, could: carried.of(&channel, back) })
+    };
+    all().map(of).collect()
 }
 
 /// The loads of the stages, of the loads of all channels, if `carried` is what they carry of packets.
@@ -414,12 +430,13 @@ fn what_limits(
     // A channel that carries nothing but adverts is none that is used.
     let carried_of: Vec<_> = all.iter().map(|it| (it.channel, it.load)).collect();
     let loads = stage_loads(&occupied, &carried_of);
-    let is_slow = |&(channel, taken): &(ChannelEnds, f64)| {
-        channel.stage() == Stage::Injection && taken >= FULL && carried.slow(&channel).is_some()
+    let taken_by = || all.iter().zip(occupied.iter().map(|(_, taken)| *taken));
+    let is_slow = |(it, taken): (&ChannelLoad, f64)| {
+        it.channel.stage() == Stage::Injection && taken >= FULL && carried.slow(it).is_some()
     };
     let limit = match limit(&loads, packet, is_denied) {
         // Nodes whose links are slower than others send all that they can.
-        Limit::Arbitration if occupied.iter().any(is_slow) => Limit::Injection,
+        Limit::Arbitration if taken_by().any(is_slow) => Limit::Injection,
         Limit::Arbitration if has_faults(measurement) => Limit::Faults,
         limit => limit,
     };
@@ -427,12 +444,15 @@ fn what_limits(
     // The slowest of those that are full, and the first of equals.
     let rank = |&(it, taken): &(&ChannelLoad, f64)| [taken.min(FULL), -it.could, taken];
     let is_above = |a: &_, b: &_| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal);
-    let taken = all.iter().zip(occupied.iter().map(|(_, taken)| *taken));
-    let fullest = taken.filter(shows).rev().max_by(is_above).map(|(it, taken)| (it.channel, taken));
-    let beside = |(channel, taken): (ChannelEnds, f64)| {
-        let mean = loads[channel.stage() as usize].mean_busy;
+    let fullest = taken_by().filter(shows).rev().max_by(is_above);
+    let limit = match fullest {
+        Some((it, _)) if limit == Limit::Arbitration && carried.is_windowed(it) => Limit::Window,
+        _ => limit,
+    };
+    let beside = |(it, taken): (&ChannelLoad, f64)| {
+        let mean = loads[it.channel.stage() as usize].mean_busy;
         Fullest {
-            channel,
+            channel: it.channel,
             taken,
             has_adverts: share > 0.0,
             mean,
@@ -440,8 +460,8 @@ fn what_limits(
         }
     };
     // Behind packets that wait for a slow channel, others wait as well, so that it is not always full itself.
-    let is_full = |channel: &(ChannelEnds, f64)| channel.1 >= FULL || limit.stage().is_none();
-    let slow = fullest.filter(is_full).and_then(|(channel, _)| carried.slow(&channel));
+    let is_full = |(_, taken): &(_, f64)| *taken >= FULL || limit.stage().is_none();
+    let slow = fullest.filter(is_full).and_then(|(it, _)| carried.slow(it));
     (limit, fullest.map(beside), slow)
 }
 

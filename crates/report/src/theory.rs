@@ -95,7 +95,7 @@ impl Theory {
         let flits = fabric.chip.format().packet_flits(payload);
         let mut ways = Ways::new(fabric, payload);
         let mut loads = Loads::new(fabric, traffic, ways.channels());
-        let (mut sums, mut sent) = (Sums::default(), 0.0_f64);
+        let (mut sums, mut sent_by) = (Sums::default(), Vec::new());
         let upper: Vec<bool> = (0..nodes).map(|node| topology.is_in_upper_half(NodeId(node))).collect();
         // How many nodes are in the lower half and in the upper one.
         let above = upper.iter().filter(|is_upper| **is_upper).count();
@@ -120,17 +120,16 @@ impl Theory {
                     }
                 }
             }
-            sent = sent.max(sums.sent / fabric.carries(End::Node(source), flits));
+            sent_by.push(sums.sent);
         }
         let Sums { latency, weights, across, .. } = sums;
-        let channels = loads.of_channels();
-        let fullest = fullest_of(fabric, &channels, flits);
+        let fullest = fullest_of(fabric, (&ways.first, &loads.of_channels()), &sent_by, flits);
         let bisection = bisection_flits(fabric);
         Some(Theory {
             zero_load_cycles: latency / weights,
-            channel_bound: fullest.into_iter().chain([sent]).fold(0.0, f64::max).recip().min(1.0),
+            channel_bound: fullest.into_iter().fold(0.0, f64::max).recip().min(1.0),
             bisection_bound: bisection.map(|flits| flits / across[0].max(across[1])),
-            fullest: [sent, fullest[0], fullest[1]],
+            fullest,
             head_of_line: head_of_line(fabric, traffic),
         })
     }
@@ -388,15 +387,28 @@ pub fn rate_between_switches(fabric: &Fabric) -> Option<Rate> {
     rates.all(|rate| rate == first).then_some(first)
 }
 
-/// The most that a channel has to carry of what it can, of packets of `flits`, between switches and into a node.
-fn fullest_of(fabric: &Fabric, channels: &[f64], flits: u32) -> [f64; 2] {
+/// The most that a channel has to carry of what it can, of packets of `flits`: out of a node, between switches and into a node.
+/// `channels` has by switch the number of its first channel, and their loads; `sent_by` has those of the channels out of nodes.
+fn fullest_of(fabric: &Fabric, (first, channels): (&[u32], &[f64]), sent_by: &[f64], flits: u32) -> [f64; 3] {
     let topology = fabric.topology();
-    let mut fullest = [0.0_f64; 2];
-    let ports = |switch| (0..topology.ports(switch)).map(move |port| (switch, PortId(port)));
-    for ((switch, port), &load) in (0..topology.switches()).map(SwitchId).flat_map(ports).zip(channels) {
-        let end = topology.wire(switch, port).map(|(_, end)| end);
-        let stage = &mut fullest[usize::from(matches!(end, Some(End::Node(_))))];
-        *stage = stage.max(load / fabric.carries(End::Switch(switch, port), flits));
+    let load_of = |sender: End| match sender {
+        End::Node(node) => sent_by[node.index()],
+        End::Switch(switch, port) => channels[first[switch.index()] as usize + port.index()],
+    };
+    let fullness =
+        |sender: End, receiver: End| load_of(sender) / fabric.carries(sender, flits, load_of(receiver));
+    let mut fullest = [0.0_f64; 3];
+    let mut add = |sender: End, stage: usize| {
+        if let Some(receiver) = fabric.receiver(sender) {
+            fullest[stage] = fullest[stage].max(fullness(sender, receiver));
+        }
+    };
+    (0..topology.nodes()).for_each(|node| add(End::Node(NodeId(node)), 0));
+    for switch in (0..topology.switches()).map(SwitchId) {
+        for sender in (0..topology.ports(switch)).map(|port| End::Switch(switch, PortId(port))) {
+            let is_into_node = matches!(fabric.receiver(sender), Some(End::Node(_)));
+            add(sender, if is_into_node { 2 } else { 1 });
+        }
     }
     fullest
 }

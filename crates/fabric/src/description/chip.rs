@@ -138,10 +138,10 @@ pub trait Chip: Debug + Send + Sync {
         0.0
     }
 
-    /// What part of a full channel of `latency` cycles a sender takes at most for packets of `flits` flits, where it has to
-    /// hear that some have arrived before it sends others; 1 where it has not.
-    fn share_of_window(&self, latency: u32, flits: u32) -> f64 {
-        let _ = (latency, flits);
+    /// What part of a full channel a sender takes at most for packets of `flits` flits, where it has to hear that some have
+    /// arrived before it sends others; 1 where it has not.
+    fn share_of_window(&self, channel: Windowed, flits: u32) -> f64 {
+        let _ = (channel, flits);
         1.0
     }
 
@@ -149,6 +149,19 @@ pub trait Chip: Debug + Send + Sync {
     fn repeat_share(&self) -> f64 {
         0.0
     }
+}
+
+/// What a window of packets that are not acknowledged depends on, of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windowed {
+    /// Cycles from wire to wire.
+    pub latency: u32,
+    /// Whether a node sends, and not a switch.
+    pub from_node: bool,
+    /// Whether a node receives.
+    pub to_node: bool,
+    /// Whether packets come the other way, with which acknowledgements can go.
+    pub is_answered: bool,
 }
 
 /// What a switch can do beyond carrying packets from node to node.

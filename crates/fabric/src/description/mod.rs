@@ -4,7 +4,7 @@ pub mod chip;
 
 use crate::link::lanes::Lanes;
 use crate::{BarrierId, Barriers, Faults, LinkErrors, NicPorts, Rate, Rates};
-use chip::Chip;
+use chip::{Chip, Windowed};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::topology::{End, Topology};
 use flitway_wiring::{GroupId, Groups, NodeId, NodeSet, SwitchId};
@@ -108,11 +108,29 @@ impl Fabric {
     }
 
     /// Flits per cycle that the channel from `sender` carries at most of packets of `flits` flits: by its rate, and by what its
-    /// sender may send before it has to hear of it.
+    /// sender may send before it has to hear of it, where `back` flits per cycle come the other way.
     #[must_use]
-    pub fn carries(&self, sender: End, flits: u32) -> f64 {
+    pub fn carries(&self, sender: End, flits: u32, back: f64) -> f64 {
         let latency = self.topology().link_of(sender).map_or(0, |link| self.latencies[link.index()]);
-        self.rates.of(sender).as_f64().min(self.chip.share_of_window(latency, flits))
+        let channel = Windowed {
+            latency,
+            from_node: matches!(sender, End::Node(_)),
+            to_node: matches!(self.receiver(sender), Some(End::Node(_))),
+            is_answered: back > 0.0,
+        };
+        self.rates.of(sender).as_f64().min(self.chip.share_of_window(channel, flits))
+    }
+
+    /// Who receives what `sender` sends; `None` at a port where nothing is wired.
+    #[must_use]
+    pub fn receiver(&self, sender: End) -> Option<End> {
+        match sender {
+            End::Node(node) => {
+                let (switch, port) = self.topology().home(node);
+                Some(End::Switch(switch, port))
+            }
+            End::Switch(switch, port) => self.topology().wire(switch, port).map(|(_, end)| end),
+        }
     }
 
     /// Memory that a simulation of it needs without packets and endpoints, about, in bytes.

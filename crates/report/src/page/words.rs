@@ -147,6 +147,10 @@ fn limit(limit: &str) -> &'static str {
             "Limited by arbitration: no class of channels is full in the mean, and no single channel stands out; packets wait for outputs that others have, behind packets \
              that wait (head of line), or for room in the next buffer."
         }
+        "window" => {
+            "Limited by windows: a link sends no more before it has heard that packets of its window have come, and no class \
+             of channels is full."
+        }
         "faults" => {
             "Limited by what broke: many packets are lost for good or sent again on links, and no class of channels is full."
         }

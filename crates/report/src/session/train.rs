@@ -243,7 +243,9 @@ impl Session {
         let others = f64::from(choice.count.saturating_sub(1)) / f64::from(self.fabric.rails);
         let flits = self.machine.packet.packet_flits(choice.payload);
         let hops = self.fabric.routing.path(from, to).map(|(switch, hop)| End::Switch(switch, hop.port));
-        let carried = std::iter::once(End::Node(from)).chain(hops).map(|end| self.fabric.carries(end, flits));
+        let carried = std::iter::once(End::Node(from)).chain(hops);
+        // Nothing comes the other way that acknowledgements could go with.
+        let carried = carried.map(|end| self.fabric.carries(end, flits, 0.0));
         let flits = f64::from(flits) / carried.fold(1.0, f64::min);
         let through = f64::from(self.fabric.chip.through_cycles());
         [first + others * flits.max(through), first + others * flits]

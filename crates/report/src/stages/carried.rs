@@ -1,6 +1,6 @@
 //! What channels could carry: less than others where their links are slower, or have lost lanes.
 
-use super::ChannelEnds;
+use super::{ChannelEnds, ChannelLoad, FULL};
 use crate::measure::Measurement;
 use flitway_engine::Cycle;
 use flitway_fabric::Fabric;
@@ -60,10 +60,10 @@ impl<'a> Carried<'a> {
         self.fabric
     }
 
-    /// Flits per cycle that `channel` could carry.
-    pub(super) fn of(&self, channel: &ChannelEnds) -> f64 {
+    /// Flits per cycle that `channel` could carry where `back` flits per cycle came the other way.
+    pub(super) fn of(&self, channel: &ChannelEnds, back: f64) -> f64 {
         // Rates of links with bad lanes are what is left of all of them.
-        let whole = self.fabric.carries(channel.from, self.flits);
+        let whole = self.fabric.carries(channel.from, self.flits, back);
         self.of_lanes(channel).map_or(whole, |lanes| lanes.part.min(whole))
     }
 
@@ -71,9 +71,25 @@ impl<'a> Carried<'a> {
         self.lanes.get(&(channel.rail, self.fabric.topology().link_of(channel.from)?))
     }
 
+    /// Whether windows of packets that are not acknowledged allow some channels less than their rate.
+    pub(super) fn has_windows(&self) -> bool {
+        let ends = self.fabric.topology().links().iter().flat_map(|link| link.ends);
+        ends.into_iter()
+            .any(|end| self.fabric.carries(end, self.flits, 0.0) < self.fabric.rates.of(end).as_f64())
+    }
+
+    /// Whether the window of `busy` is what it waits for: it carries what that allows at least, where acknowledgements go
+    /// alone. How many go with packets is a matter of chance, so it carries less than what it could at best.
+    pub(super) fn is_windowed(&self, busy: &ChannelLoad) -> bool {
+        let rate = self.fabric.rates.of(busy.channel.from).as_f64();
+        let [best, alone] = [1.0, 0.0].map(|back| self.fabric.carries(busy.channel.from, self.flits, back));
+        self.of_lanes(&busy.channel).is_none() && best < rate && busy.load >= FULL * alone
+    }
+
     /// What is slow about the link of `channel`, if something is: `link "node 3" at 4 of 8 lanes`, or, of a whole class,
     /// `links "node" at 1 flit in 2 cycles` or `links "node", whose window allows 60 % of the full rate`.
-    pub(super) fn slow(&self, channel: &ChannelEnds) -> Option<String> {
+    pub(super) fn slow(&self, busy: &ChannelLoad) -> Option<String> {
+        let channel = &busy.channel;
         // A node is the shorter name of its link.
         let name = match (channel.from, channel.to) {
             (End::Node(node), _) | (_, End::Node(node)) => format!("link \"node {node}\""),
@@ -90,8 +106,8 @@ impl<'a> Carried<'a> {
         let rate = self.fabric.rates.of(channel.from);
         let (flits, cycles) = rate.ratio();
         let class = super::class(self.fabric.topology(), channel);
-        let window = self.fabric.carries(channel.from, self.flits);
-        if window < rate.as_f64() {
+        let window = busy.could;
+        if window < rate.as_f64() && self.is_windowed(busy) {
             let percent = 100.0 * window;
             return Some(format!("links \"{class}\", whose window allows {percent:.0} % of the full rate"));
         }

@@ -1,8 +1,8 @@
 //! What the tiled switch says of itself, and its closed forms.
 
-use super::settings::TiledSettings;
+use super::settings::{TiledPipeline, TiledSettings};
 use super::{nic, switch};
-use flitway_fabric::chip::{Chip, Cost, LinkTraining, Offers, Waits};
+use flitway_fabric::chip::{Chip, Cost, LinkTraining, Offers, Waits, Windowed};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat};
 use flitway_wiring::routing::Selection;
@@ -62,13 +62,9 @@ impl Chip for TiledSettings {
         }
     }
 
-    /// Without retry there is no window. With one the packet that closes it is heard of at the earliest when the first of it
-    /// has come, has been accepted, and an acknowledgement has gone back at once.
-    fn share_of_window(&self, latency: u32, flits: u32) -> f64 {
-        let Some(retry) = self.retry else { return 1.0 };
-        let there = self.pipeline.output_to_wire() + latency + self.pipeline.receive;
-        let round_trip = flits + 2 * there + self.pipeline.input;
-        (f64::from(retry.window) * f64::from(flits) / f64::from(round_trip)).min(1.0)
+    /// Without retry there is no window.
+    fn share_of_window(&self, channel: Windowed, flits: u32) -> f64 {
+        self.retry.map_or(1.0, |retry| self.share_of(channel, flits, retry.window))
     }
 
     fn through_cycles(&self) -> u32 {
@@ -114,16 +110,39 @@ impl TiledSettings {
         2 * one_way + self.pipeline.input + told
     }
 
-    /// What part of its cycles one of the longest links carries packets of the MTU in if it keeps `window` of them and nothing
-    /// comes the other way, about: less than [`Chip::share_of_window`], which is for acknowledgements at their best. An
-    /// acknowledgement then goes alone: after `ack.packets` packets, or, if the window closes before, `ack.delay` after the
-    /// first.
+    /// What part of their cycles the longest links carry packets of the MTU in if they keep `window` of them and nothing comes
+    /// the other way, about.
     #[must_use]
     pub fn share_of_window_one_way(&self, longest: Longest, window: u32) -> f64 {
-        let flits = u64::from(self.format.packet_flits(self.format.mtu_bytes));
-        let there = u64::from(self.pipeline.output_to_wire() + longest_of(longest) + self.pipeline.receive);
-        let (round_trip, delay) = (2 * there + u64::from(self.pipeline.input), u64::from(self.ack.delay));
-        let window = u64::from(window);
+        let flits = self.format.packet_flits(self.format.mtu_bytes);
+        let share = |latency: u32, from_node: bool| {
+            let channel = Windowed { latency, from_node, to_node: false, is_answered: false };
+            self.share_of(channel, flits, window)
+        };
+        let between = longest.switches.map_or(1.0, |latency| share(latency, false));
+        share(longest.nodes, true).min(between)
+    }
+
+    /// What part of a full `channel` a sender takes at most that keeps `window` packets of `flits` flits.
+    ///
+    /// Of the packet that closes the window it is heard at the earliest when all of it has come, has been accepted, and an
+    /// acknowledgement of one flit has gone back at once. One that finds no packet to go along with goes alone: after
+    /// `ack.packets` packets, or, if the window closes before, `ack.delay` after the first.
+    fn share_of(&self, channel: Windowed, flits: u32, window: u32) -> f64 {
+        let Windowed { latency, from_node, to_node, is_answered } = channel;
+        let TiledPipeline { receive, input, .. } = self.pipeline;
+        let to_wire = |of_node: bool| match of_node {
+            true => self.pipeline.nic_to_wire(),
+            false => self.pipeline.output_to_wire(),
+        };
+        let input = if to_node { 0 } else { input };
+        // Beside the flits of the packet.
+        let round_trip = to_wire(from_node) + to_wire(to_node) + 2 * (latency + receive) + input - 1;
+        let (flits, window, round_trip) = (u64::from(flits), u64::from(window), u64::from(round_trip));
+        if is_answered {
+            return ((window * flits) as f64 / (flits + round_trip) as f64).min(1.0);
+        }
+        let delay = u64::from(self.ack.delay);
         let acknowledged = u64::from(self.ack.packets).min(1 + delay / flits);
         let [carried, period] = if window < acknowledged {
             [window * flits, flits + round_trip + delay]
