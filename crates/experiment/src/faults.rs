@@ -7,12 +7,14 @@ use flitway_fabric::headroom::Longest;
 use flitway_fabric::link::lanes::Lanes;
 use flitway_fabric::observer::component_at;
 use flitway_fabric::{ErrorRule, Fabric, Faults, LinkErrors, SentKind};
+use flitway_machine::units::Dimension;
 use flitway_machine::{Machine, Place, Value, input, lane_states, probability_of_error, units};
 use flitway_report::faults::{FaultPlan, ManagerSettings};
 use flitway_report::session::Session;
 use flitway_wiring::topology::{End, LinkId};
 use flitway_wiring::{PortId, RailId, SwitchId};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A rule, and where it stands, for whom it does not fit: the rule itself, in a file with its line.
@@ -118,7 +120,7 @@ const BIT_ERRORS: Entry = Entry {
               its packet, which is sent again.",
     parameters: &[Parameter {
         name: "rate",
-        expected: "a probability for each bit from 1e-15 on, such as `1e-9`",
+        expected: "bit errors, such as `1 errors/Gbit`, or a probability for each bit from 1e-15 on, such as `1e-9`",
         default: None,
         doc: "The probability that a bit is wrong.",
     }],
@@ -275,12 +277,20 @@ fn lanes(choice: &Choice) -> Result<FaultRule, ChoiceError> {
 }
 
 fn bit_errors(choice: &Choice) -> Result<FaultRule, ChoiceError> {
-    choice.value(0, probability).map(FaultRule::BitErrors)
+    // As the setting says it, too.
+    let rate = |text: &str| match units::parse_any(text, &[Dimension::BitErrors]) {
+        Ok((_, of_petabit)) if (1..=PETABIT / 2).contains(&of_petabit) => Some(of_petabit),
+        _ => probability(text),
+    };
+    choice.value(0, rate).map(FaultRule::BitErrors)
 }
 
 fn undetected(choice: &Choice) -> Result<FaultRule, ChoiceError> {
     choice.value(0, probability).map(FaultRule::Undetected)
 }
+
+/// Bits of which errors are so many.
+const PETABIT: u64 = 1_000_000_000_000_000;
 
 /// A probability, in units of 10^-15.
 fn probability(text: &str) -> Option<u64> {
@@ -304,6 +314,12 @@ fn manager(choice: &Choice) -> Result<FaultRule, ChoiceError> {
         text => picos(text).filter(|&every| every > 0).map(Some),
     })?;
     let latency = choice.value(1, picos)?;
+    if every.is_none() && choice.is_given(1) {
+        let none = choice.value(1, |_| None::<()>);
+        none.map_err(|error| {
+            expecting(error, "nothing beside `never`: without a manager no tables are written")
+        })?;
+    }
     Ok(FaultRule::Manager(every.map(|every| [every, latency])))
 }
 
@@ -313,32 +329,68 @@ pub fn are_rules(text: &str) -> bool {
     text.contains('(') || CATALOG.find(text).is_some()
 }
 
-/// Reads what `--faults` says: rules, joined by `;`, or the path of a file that has one a line.
+/// Reads what `--faults` says: rules, joined by `;`, or the path of a file that has one a line, or several.
 ///
 /// # Errors
-/// What is wrong, and where.
-pub fn parse(text: &str) -> Result<Vec<Written>, String> {
+/// All that is wrong, each with its rule or its line.
+pub fn parse(text: &str) -> Result<Vec<Written>, Vec<String>> {
+    const ONE: &str = "expected one, such as `down(link=\"node 3\", at=20us)`";
     if text.trim_matches([' ', ';']).is_empty() {
-        return Err(
-            "no rule is given; expected one, such as `down(link=\"node 3\", at=20us)`, or a file".to_owned()
-        );
+        return Err(vec![format!("no rule is given; {ONE}, or a file")]);
     }
-    if are_rules(text) {
-        let rules = text.split(';').map(str::trim).filter(|rule| !rule.is_empty());
-        return rules.map(|text| rule(text, "").map_err(|error| error.to_string())).collect();
+    let read = if are_rules(text) {
+        let rules: Vec<&str> = rules_of(text).collect();
+        // One alone need not be told from others.
+        let place = |text: &str| if rules.len() > 1 { format!("`{text}`: ") } else { String::new() };
+        rules.iter().map(|text| rule(text, "").map_err(|error| format!("{}{error}", place(text)))).collect()
+    } else {
+        let file = input::read_text(Path::new(text), input::MADE_MAX).map_err(|error| {
+            vec![format!(
+                "{text}: cannot read: it {error}; a rule has parentheses: `down(link=\"node 3\", at=20us)`"
+            )]
+        })?;
+        rules_of_file(text, &file)
+    };
+    if read.is_empty() {
+        return Err(vec![format!("{text}: no rule is given, only remarks and empty lines; {ONE} a line")]);
     }
-    let read = input::read_text(Path::new(text), input::MADE_MAX);
-    let file = read.map_err(|error| {
-        format!("{text}: cannot read: it {error}; a rule has parentheses: `down(link=\"node 3\", at=20us)`")
-    })?;
-    let lines =
-        (1..).zip(file.lines()).map(|(number, line)| (number, line.split('#').next().unwrap_or("").trim()));
-    let rules = lines.filter(|(_, line)| !line.is_empty());
-    let read = |(number, line)| {
-        let place = format!("{text}, line {number}: ");
-        rule(line, &place).map_err(|error| format!("{place}{error}"))
+    let rules = all(read)?;
+    let managers = || rules.iter().filter(|written| matches!(written.rule, FaultRule::Manager(_)));
+    if let Some(second) = managers().nth(1) {
+        return Err(vec![format!(
+            "{}: a second manager; expected one at most, with all that it does",
+            second.place
+        )]);
+    }
+    Ok(rules)
+}
+
+/// The rules that stand in `text`, joined by `;`.
+fn rules_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(';').map(str::trim).filter(|rule| !rule.is_empty())
+}
+
+/// The rules of the file at `path`, in its lines, or what is wrong with each.
+fn rules_of_file(path: &str, file: &str) -> Vec<Result<Written, String>> {
+    let lines = (1..).zip(file.lines()).map(|(number, line)| (number, line.split('#').next().unwrap_or("")));
+    let rules = lines.flat_map(|(number, line): (u32, _)| rules_of(line).map(move |rule| (number, rule)));
+    let read = |(number, text)| {
+        let place = format!("{path}, line {number}: ");
+        rule(text, &place).map_err(|error| format!("{place}{error}"))
     };
     rules.map(read).collect()
+}
+
+/// What all of `read` came to, or everything that is wrong.
+fn all<T>(read: Vec<Result<T, String>>) -> Result<Vec<T>, Vec<String>> {
+    let (mut right, mut wrong) = (Vec::new(), Vec::new());
+    for one in read {
+        match one {
+            Ok(one) => right.push(one),
+            Err(message) => wrong.push(message),
+        }
+    }
+    if wrong.is_empty() { Ok(right) } else { Err(wrong) }
 }
 
 /// The rule that `text` is, at this place of a file.
@@ -350,19 +402,20 @@ fn rule(text: &str, place: &str) -> Result<Written, ChoiceError> {
 /// `rules` in the fabric of `session`.
 ///
 /// # Errors
-/// What does not fit.
-pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, String> {
+/// All that does not fit.
+pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, Vec<String>> {
     let fabric = session.fabric();
     let Some(training) = fabric.chip.training() else {
-        return Err(
+        return Err(vec![
             "the switches of this machine model no faults: links that retry do, `switch.link.retry = true` \
                     of tiled switches"
                 .to_owned(),
-        );
+        ]);
     };
-    check_test(fabric, &training)?;
+    check_test(fabric, &training).map_err(|message| vec![message])?;
     if !fabric.lanes_explain_rates() {
-        return Err("links of less than the full rate (`link.rate`) are not modelled with faults".to_owned());
+        let message = "links of less than the full rate (`link.rate`) are not modelled with faults";
+        return Err(vec![message.to_owned()]);
     }
     let clock = session.machine().clock;
     let every = |picos: u64| clock.cycles_ceil(Picos(picos)).0;
@@ -375,10 +428,12 @@ pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, String> {
         flit_bits: session.machine().packet.flit_bytes * 8,
         lanes: training.lanes,
         lane_rates: lane_rates(session.machine()),
+        cut: BTreeSet::new(),
+        dead: BTreeSet::new(),
     };
-    for Written { rule, place } in rules {
-        fitter.add(rule).map_err(|message| format!("{place}: {message}"))?;
-    }
+    let add =
+        |Written { rule, place }: &Written| fitter.add(rule).map_err(|message| format!("{place}: {message}"));
+    all(rules.iter().map(add).collect())?;
     let Fitter { list, errors, manager, .. } = fitter;
     Ok(FaultPlan { faults: Faults::new(list), errors, manager })
 }
@@ -393,6 +448,9 @@ struct Fitter<'a> {
     lanes: Lanes,
     /// In Gbit/s, from the highest to the lowest.
     lane_rates: Vec<u32>,
+    /// Links that are cut, by rail, link and time, and switches that die, by rail.
+    cut: BTreeSet<(u32, Option<LinkId>, u64)>,
+    dead: BTreeSet<(u32, u32)>,
 }
 
 /// The rates of lanes that `machine` says, in Gbit/s.
@@ -413,12 +471,20 @@ impl Fitter<'_> {
         match *rule {
             FaultRule::Cut { link, rail, at, until } => {
                 let ends = link.ends(self.fabric.topology())?;
+                if !self.cut.insert((rail, self.fabric.topology().link_of(ends[0]), at)) {
+                    return Err("that link is cut at that time already; expected one rule for it".to_owned());
+                }
                 for end in ends {
                     self.port(end, rail, at, PortFault::Cut)?;
                     if let Some(until) = until {
                         self.port(end, rail, until, PortFault::Mended)?;
                     }
                 }
+            }
+            FaultRule::Dead { switch, rail, .. } if !self.dead.insert((rail, switch)) => {
+                return Err(
+                    "that switch dies already, and is dead for ever; expected one rule for it".to_owned()
+                );
             }
             FaultRule::Dead { switch, rail, at } => self.kill(switch, rail, at)?,
             FaultRule::Lanes { link, rail, good, gigabits, at, until } => {

@@ -66,13 +66,16 @@ pub fn lane_states(
     let count = lanes.count();
     let good = good.unwrap_or(count);
     if good > count {
-        return Err(format!("a link has {count} lanes, and not {good}"));
+        return Err(format!("read {good} good lanes, expected up to {count}, which are all that a link has"));
     }
     let best = match gigabits {
         None => 0,
         Some(rate) => rates.iter().position(|&it| it == rate).ok_or_else(|| {
             let known: Vec<String> = rates.iter().map(ToString::to_string).collect();
-            format!("a lane of this machine runs at {} Gbit/s, and not at {rate}", known.join(", "))
+            format!(
+                "read {rate} Gbit/s, expected a rate of a lane of this machine: {} Gbit/s",
+                known.join(", ")
+            )
         })?,
     };
     let state = |lane: u32| if lane < good { LaneState::at(best as u8) } else { LaneState::DEAD };

@@ -117,6 +117,22 @@ pub enum ChoiceError {
         /// What is wrong with it; never empty.
         mistakes: Vec<String>,
     },
+    /// A double quote or a parenthesis is opened and not closed.
+    Unclosed {
+        /// What was read.
+        read: String,
+        /// What closes it.
+        mark: char,
+    },
+    /// Two arguments stand behind each other without a comma.
+    NoComma {
+        /// The entry.
+        name: &'static str,
+        /// What was read.
+        read: String,
+        /// The parameter before which the comma is missing.
+        before: &'static str,
+    },
     /// The text is not of the form `name(parameter=value, ...)`.
     Malformed {
         /// What is chosen: `traffic pattern`.
@@ -167,6 +183,12 @@ impl fmt::Display for ChoiceError {
             ChoiceError::BadValue { name, parameter, read, expected, meant } => {
                 write!(f, "`{parameter}` of `{name}` cannot be `{read}`: expected {expected}")?;
                 meant.as_ref().map_or(Ok(()), |meant| write!(f, "; did you mean `{meant}`?"))
+            }
+            ChoiceError::Unclosed { read, mark } => {
+                write!(f, "`{read}` is not closed: expected a `{mark}` for each that is opened")
+            }
+            ChoiceError::NoComma { name, read, before } => {
+                write!(f, "a comma is missing in `{read}` of `{name}`: expected one before `{before}=`")
             }
             ChoiceError::File { path, mistakes } => write!(f, "{path}: {}", mistakes.join("; ")),
             ChoiceError::Malformed { subject, read } => {
@@ -228,18 +250,22 @@ impl<R: Copy> Catalog<R> {
     pub fn choose(&self, text: &str) -> Result<(Choice, R), ChoiceError> {
         let malformed = || ChoiceError::Malformed { subject: self.subject, read: text.to_owned() };
         let text = text.trim();
+        let unclosed = |mark| ChoiceError::Unclosed { read: text.to_owned(), mark };
+        if !text.matches('"').count().is_multiple_of(2) {
+            return Err(unclosed('"'));
+        }
         let (name, list) = match text.split_once('(') {
+            Some((_, rest)) if split_outside_quotes(rest, &[')']).len() == 1 => return Err(unclosed(')')),
             Some((name, rest)) => (name.trim(), Some(rest.strip_suffix(')').ok_or_else(malformed)?)),
             None => (text, None),
         };
         let list = list.unwrap_or("");
-        let is_closed = list.matches('"').count().is_multiple_of(2);
-        if name.is_empty() || !is_closed || split_outside_quotes(list, &['(', ')']).len() > 1 {
+        if name.is_empty() || split_outside_quotes(list, &['(', ')']).len() > 1 {
             return Err(malformed());
         }
         let (entry, read) = self.row(name).ok_or_else(|| self.unknown(name))?;
         let parameters: Vec<&Parameter> = entry.parameters.iter().chain(self.common).collect();
-        let mut values = vec![None; parameters.len()];
+        let mut values: Vec<Option<String>> = vec![None; parameters.len()];
         let arguments = split_outside_quotes(list, &[',']);
         let is_one = arguments.len() == 1;
         for (position, argument) in arguments.into_iter().enumerate() {
@@ -253,6 +279,7 @@ impl<R: Copy> Catalog<R> {
                 return Err(ChoiceError::Repeated { name: entry.name, parameter });
             }
         }
+        let given = values.iter().map(Option::is_some).collect();
         for (value, parameter) in values.iter_mut().zip(entry.parameters) {
             if value.is_none() {
                 *value = Some(parameter.default.map(str::to_owned).ok_or(ChoiceError::Missing {
@@ -263,7 +290,7 @@ impl<R: Copy> Catalog<R> {
             }
         }
         let common = self.common.iter().zip(values.split_off(entry.parameters.len())).collect();
-        Ok((Choice { entry, values: values.into_iter().flatten().collect(), common }, *read))
+        Ok((Choice { entry, values: values.into_iter().flatten().collect(), given, common }, *read))
     }
 
     fn unknown(&self, read: &str) -> ChoiceError {
@@ -301,7 +328,17 @@ impl Entry {
             nearest: nearest(&normal(read), parameters.iter().map(|parameter| parameter.name)),
             valid: parameters.iter().map(|parameter| parameter.name).collect(),
         };
-        let equals = split_outside_quotes(argument, &['='])[0].len();
+        let pieces = split_outside_quotes(argument, &['=']);
+        let before = |piece: &&str| {
+            let (first, key) = piece.trim().rsplit_once(char::is_whitespace)?;
+            let wanted = normal(key);
+            let known = parameters.iter().find(|parameter| parameter.name == wanted);
+            known.filter(|_| !first.is_empty()).map(|parameter| parameter.name)
+        };
+        if let Some(before) = pieces[..pieces.len() - 1].iter().find_map(before) {
+            return Err(ChoiceError::NoComma { name: self.name, read: argument.to_owned(), before });
+        }
+        let equals = pieces[0].len();
         match argument.split_at_checked(equals).filter(|_| equals < argument.len()) {
             Some((key, value)) => {
                 let value = &value[1..];
@@ -321,6 +358,8 @@ impl Entry {
 pub struct Choice {
     entry: &'static Entry,
     values: Vec<String>,
+    /// Which of its parameters are written.
+    given: Vec<bool>,
     /// What every entry may take, where it is given.
     common: Vec<(&'static Parameter, Option<String>)>,
 }
@@ -329,6 +368,12 @@ impl Choice {
     /// What was chosen.
     pub(crate) fn entry(&self) -> &'static Entry {
         self.entry
+    }
+
+    /// Whether the parameter at `place` is written, and not its default.
+    #[must_use]
+    pub fn is_given(&self, place: usize) -> bool {
+        self.given[place]
     }
 
     /// The value of the parameter at `place`, read by `read`.

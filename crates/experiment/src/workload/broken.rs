@@ -19,9 +19,9 @@ pub(super) struct Broken {
 
 impl Broken {
     /// What `options` say of it.
-    pub(super) fn check(options: &WorkloadOptions) -> Result<Option<Broken>, Problem> {
+    pub(super) fn check(options: &WorkloadOptions) -> Result<Option<Broken>, Vec<Problem>> {
         let Some(text) = options.get(OPTION) else { return Ok(None) };
-        let rules = faults::parse(text).map_err(|message| Problem::new(OPTION, message))?;
+        let rules = faults::parse(text).map_err(problems)?;
         Ok(Some(Broken { text: text.to_owned(), rules }))
     }
 
@@ -46,8 +46,13 @@ impl Broken {
     /// In the fabric of `session`, if something breaks.
     pub(super) fn fit(this: Option<&Broken>, session: &Session) -> Result<Option<FaultPlan>, Vec<Problem>> {
         let fitted = this.map(|broken| faults::fit(&broken.rules, session)).transpose();
-        fitted.map_err(|message| vec![Problem::new(OPTION, message)])
+        fitted.map_err(problems)
     }
+}
+
+/// What is wrong with the option.
+fn problems(messages: Vec<String>) -> Vec<Problem> {
+    messages.into_iter().map(|message| Problem::new(OPTION, message)).collect()
 }
 
 /// `session`, in which breaks what `plan` says.

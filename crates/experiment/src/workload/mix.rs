@@ -185,7 +185,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
         || (options.is_given("packet") && !has_part(options, KindId::Train));
     let beside = if needs_traffic { beside::check(options, &mut problems).flatten() } else { None };
     problems.extend(too_many(options));
-    let faults = Broken::check(options).map_err(|problem| problems.push(problem)).unwrap_or(None);
+    let faults = Broken::check(options).map_err(|found| problems.extend(found)).unwrap_or(None);
     if !problems.is_empty() {
         return Err(problems);
     }

@@ -129,7 +129,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let beside = beside::check(options, &mut problems);
     let precision = text("precision");
     let patience = traffic::patience(options, precision, around.clock, &mut problems);
-    let faults = Broken::check(options).map_err(|problem| problems.push(problem)).unwrap_or(None);
+    let faults = Broken::check(options).map_err(|found| problems.extend(found)).unwrap_or(None);
     let choice = (members, sizes, arrivals, loads);
     let way = (by, root, staleness, has_overheads, beside, patience);
     match (choice, way) {

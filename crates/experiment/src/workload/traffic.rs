@@ -183,7 +183,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     let sizes = sizes("packet", &packet).map_err(|errors| problems.extend(errors));
     let (arrivals, loads) = when(&arrival, &load, &mut problems);
     let patience = patience(options, &precision, around.clock, &mut problems);
-    let faults = Broken::check(options).map_err(|problem| problems.push(problem)).unwrap_or(None);
+    let faults = Broken::check(options).map_err(|found| problems.extend(found)).unwrap_or(None);
     let replies = replies(options, &traffic, &mut problems);
     match (destinations, sizes, arrivals, loads, patience) {
         (Some(destinations), Ok(sizes), Some(arrivals), Some(loads), Some(patience))

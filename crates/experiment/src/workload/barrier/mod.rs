@@ -110,7 +110,7 @@ fn check(options: &WorkloadOptions, around: &Surroundings<'_>) -> Result<Workloa
     });
     let beside = beside::check(options, &mut problems);
     let patience = traffic::patience(options, text("precision"), around.clock, &mut problems);
-    let faults = Broken::check(options).map_err(|problem| problems.push(problem)).unwrap_or(None);
+    let faults = Broken::check(options).map_err(|found| problems.extend(found)).unwrap_or(None);
     match (members, interval, imbalance, (by, has_overheads, losses, beside, patience)) {
         (
             Ok(members),

@@ -308,8 +308,24 @@ fn training(values: &Values, clock: Clock, findings: &mut Diagnostics) -> Option
             LaneError::Lanes(_) | LaneError::AllDiscarded => &[&LANES, &DISCARDED_LANES],
             LaneError::Rates(_) | LaneError::NotDescending(_) | LaneError::TooFine(_) => &[&LANE_RATES],
         };
-        let problem = values.conflict(Code::OutOfRange, involved, error.to_string());
-        findings.push(problem.expected("rates from the highest to the lowest, and lanes that are left"));
+        let (message, expected) = match error {
+            LaneError::AllDiscarded => (
+                format!("{error}: it has {}, and up to {} may be bad", lanes.lanes, lanes.discarded_max),
+                format!("`{}` of less than {}", DISCARDED_LANES.path, lanes.lanes),
+            ),
+            _ => (
+                error.to_string(),
+                "rates from the highest to the lowest, and lanes that are left".to_owned(),
+            ),
+        };
+        let problem = values.conflict(Code::OutOfRange, involved, message);
+        let problem = problem.expected(expected);
+        findings.push(match (&error, lanes.lanes.checked_sub(1)) {
+            (LaneError::AllDiscarded, Some(most)) => {
+                problem.help(values.fix(&DISCARDED_LANES, &most.min(lanes.lanes / 2).to_string()))
+            }
+            _ => problem,
+        });
         return None;
     }
     Some(TrainingSettings {

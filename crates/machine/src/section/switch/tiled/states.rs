@@ -53,9 +53,8 @@ fn read(
     let mut first = FirstLanes::default();
     for item in text.split(';').map(str::trim).filter(|item| !item.is_empty()) {
         let of_item = |message: String| wrong(format!("`{item}`: {message}"));
-        let Some((place, good, gigabits)) = parse(item) else {
-            return Err(wrong(format!("`{item}` says no lanes of a link")).expected(EXPECTED).into());
-        };
+        let (place, good, gigabits) =
+            parse(item).map_err(|message| Box::new(of_item(message).expected(EXPECTED)))?;
         let states = lane_states(&lanes, &lane_rates, Some(good), gigabits).map_err(of_item)?;
         let [end, _] = place.ends(&built).map_err(of_item)?;
         if first.states.insert(end, states).is_some() {
@@ -73,14 +72,38 @@ fn read(
     Ok(first)
 }
 
-/// Reads `node 3: 5`, or `switch 5 port 7: 8 at 10 Gbit/s`.
-fn parse(item: &str) -> Option<(Place, u32, Option<u32>)> {
-    let (place, lanes) = item.split_once(':')?;
-    let words: Vec<&str> = lanes.split_whitespace().collect();
-    let (good, gigabits) = match words[..] {
-        [good] => (good, None),
-        [good, "at", gigabits, "Gbit/s"] => (good, Some(gigabits.parse().ok()?)),
-        _ => return None,
+/// Reads `node 3: 5`, or `switch 5 port 7: 8 at 10 Gbit/s`. What is wrong says what was read, and what is likely meant.
+fn parse(item: &str) -> Result<(Place, u32, Option<u32>), String> {
+    let Some((end, lanes)) = item.split_once(':') else {
+        return Err("no `:` stands between the link and its lanes".to_owned());
     };
-    Some((Place::parse(place)?, good.parse().ok()?, gigabits))
+    let lower = end.trim().to_lowercase();
+    let place = Place::parse(end).ok_or_else(|| match Place::parse(&lower) {
+        Some(_) => format!("`{}` is no end of a link; did you mean `{lower}`?", end.trim()),
+        None => format!("`{}` is no end of a link: expected `node 3` or `switch 80 port 7`", end.trim()),
+    })?;
+    if item.contains(',') {
+        return Err("a comma stands between links; expected `;`".to_owned());
+    }
+    let words: Vec<&str> = lanes.split_whitespace().collect();
+    let number = |text: &str| text.parse().ok();
+    let (good, gigabits) = match words[..] {
+        [good] => (number(good), Some(None)),
+        [good, "at", gigabits, "Gbit/s"] => (number(good), number(gigabits).map(Some)),
+        [good, "at", gigabits, _] | [good, "at", gigabits] if number(good).is_some() => {
+            let gigabits = gigabits.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+            let read = lanes.trim();
+            return Err(format!(
+                "read `{read}`, expected a rate in Gbit/s; did you mean `{good} at {gigabits} Gbit/s`?"
+            ));
+        }
+        _ => (None, None),
+    };
+    match (good, gigabits) {
+        (Some(good), Some(gigabits)) => Ok((place, good, gigabits)),
+        _ => Err(format!(
+            "read `{}`, expected how many lanes are good, and at what rate if it is less",
+            lanes.trim()
+        )),
+    }
 }
