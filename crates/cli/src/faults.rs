@@ -23,19 +23,10 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{name:<19}{what}");
     };
-    let LostCounters { in_dead_switch, link_down, unacknowledged, no_route } = *lost;
-    let causes = [
-        (in_dead_switch, "in a switch that died"),
-        (link_down, "for a link that is down"),
-        (unacknowledged, "on a link that went down"),
-        (no_route, "without a route"),
-    ];
-    let causes = causes.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}"));
-    let causes: Vec<String> = causes.collect();
-    if causes.is_empty() {
+    if lost.sum() == 0 {
         add("lost for good", "none");
     } else {
-        add("lost for good", &format!("{}: {}", lost.sum(), causes.join(", ")));
+        add("lost for good", &format!("{}: {}", lost.sum(), causes(lost)));
         // One packet alone tells nothing of a time.
         let longest = faults.longest.filter(|(.., nanos)| *nanos > 0.0);
         let longest = longest.map_or_else(String::new, |(source, destination, nanos)| {
@@ -47,9 +38,15 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
         add(name, &line);
     }
     if let Some(broken) = faults.broken_ns {
-        let last = match faults.settled_ns {
-            Some(settled) => format!("the last that came of it at {}", time(settled)),
-            None => "more was to come of it at the end".to_owned(),
+        let last = match (faults.settled_ns, faults.changed_ns) {
+            (Some(settled), _) => format!("the last that came of it at {}", time(settled)),
+            (None, Some(changed)) => {
+                format!(
+                    "the last change that came of it at {}; packets are lost up to the end",
+                    time(changed)
+                )
+            }
+            (None, None) => "more was to come of it at the end".to_owned(),
         };
         add("broken", &format!("at {}; {last}", time(broken)));
     }
@@ -61,16 +58,31 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
         add("not corrupted", &format!("what {rules} named: fewer were sent there than its `nth`"));
     }
     let [before, during, after] = faults.accepted.map(|it| it.map_or("-".to_owned(), |it| load(it, 4)));
-    let course = match (faults.broken_ns, faults.settled_ns) {
-        (Some(_), Some(_)) => {
-            format!("{before} before, {during} until the last that came of it, {after} after")
-        }
+    let last = if faults.settled_ns.is_some() { "the last that came of it" } else { "the last change" };
+    let course = match (faults.broken_ns, faults.changed_ns) {
+        (Some(_), Some(_)) => format!("{before} before, {during} until {last}, {after} after"),
         (Some(_), None) => format!("{before} before, {during} from then on"),
         (None, _) => before,
     };
-    add("load delivered", &course);
+    add("load delivered", &format!("{course}; fraction of the injection rate"));
+    if faults.broken_ns.is_some() && faults.accepted[0].is_none() {
+        add("", "before: not known, what breaks does so before the end of the warm-up, or just after it");
+    }
     log(faults, &mut add);
     text
+}
+
+/// Where packets were lost for good, and how many of them.
+pub(crate) fn causes(lost: &LostCounters) -> String {
+    let LostCounters { in_dead_switch, link_down, unacknowledged, no_route } = *lost;
+    let causes = [
+        (in_dead_switch, "in a switch that died"),
+        (link_down, "for a link that is down"),
+        (unacknowledged, "on a link that went down"),
+        (no_route, "without a route"),
+    ];
+    let causes = causes.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}"));
+    causes.collect::<Vec<_>>().join(", ")
 }
 
 /// What links made up for, where they corrupted something: a line or two.
@@ -79,7 +91,8 @@ fn made_up(link: &LinkCounters) -> Vec<String> {
     let mut lines = Vec::new();
     if *link != LinkCounters::default() {
         let expired = plural(timeouts, "time-out", "s");
-        lines.push(format!("{corrupted} corrupted and noticed, {repeated} sent again, {expired}"));
+        let corrupted = format!("{corrupted} packets and acknowledgements corrupted and noticed");
+        lines.push(format!("{corrupted}, {} sent again, {expired}", plural(repeated, "packet", "s")));
     }
     if undetected > 0 {
         lines.push(format!("{} delivered corrupt: no check showed it", plural(undetected, "packet", "s")));

@@ -87,11 +87,26 @@ pub(crate) fn at_loads(points: &[Point], is_meant: impl Fn(&Point) -> bool) -> S
 /// How far what the saturated ones of `points` accept is known, as far as it is: the widest of their intervals.
 pub(crate) fn accepted(points: &[Point]) -> String {
     let is_saturated = |point: &Point| point.verdict == Verdict::Saturated;
-    let half = |point: &Point| {
+    let part = |point: &Point| {
         let half = point.accepted_load_ci95.filter(|_| is_saturated(point))?;
         Some(half / point.accepted_load)
     };
-    let Some(widest) = points.iter().filter_map(half).max_by(f64::total_cmp) else { return String::new() };
+    let half = |point: &Point| part(point).filter(|part| *part < 1.0);
+    let is_unknown = |point: &Point| part(point).is_some() && half(point).is_none();
+    if points.iter().any(is_unknown) {
+        let at = at_loads(points, is_unknown);
+        let rest = accepted_where(points, half);
+        return format!(
+            "\n  accepted         {at}so little that it is not known: its 95 % interval holds 0{rest}"
+        );
+    }
+    accepted_where(points, half)
+}
+
+/// The same for those of `points` of which `half` of the interval is known, as a part of what they accept.
+fn accepted_where(points: &[Point], half: impl Fn(&Point) -> Option<f64>) -> String {
+    let Some(widest) = points.iter().filter_map(&half).max_by(f64::total_cmp) else { return String::new() };
+    let is_saturated = |point: &Point| point.verdict == Verdict::Saturated;
     let is_known_of_all = points.iter().all(|point| !is_saturated(point) || half(point).is_some());
     let at = if is_known_of_all { String::new() } else { at_loads(points, |point| half(point).is_some()) };
     // What is known better than that is known to that, too.
@@ -125,10 +140,15 @@ pub(crate) fn unsettled(points: &[Point], verdict: Verdict, title: &str) -> Stri
             text,
             "\n{title:<19}{}after {after}: {numbers}{}",
             at_loads(points, has_it),
-            why.meaning()
+            why.told(points.iter().filter(|point| has_it(point)).any(loses_on))
         );
     }
     text
+}
+
+/// Whether packets of `point` are lost for good.
+fn loses_on(point: &Point) -> bool {
+    point.faults.as_ref().is_some_and(|faults| faults.lost.sum() > 0)
 }
 
 /// What is created and accepted at `point`, where the difference tells, as the beginning of a sentence.

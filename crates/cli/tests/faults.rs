@@ -162,7 +162,111 @@ fn what_is_told_of_several_loads_and_of_a_run_that_is_too_short() {
     // All is lost up to the end: so it is after the fault.
     let dead = ["run", "nrc", "--load", "0.3", "--warm-up", "100us", "--duration", "200us"];
     let dead = common::stdout(&flitway(&[&dead[..], &["--faults", "down(switch=0, at=10us)"]].concat()));
-    assert!(dead.contains("until the last that came of it, 0.0000 after"), "{dead}");
+    assert!(dead.contains("until the last change, 0.0000 after; fraction of the injection rate"), "{dead}");
+    assert!(
+        dead.contains("; packets are lost up to the end\n") && dead.contains("before: not known, "),
+        "{dead}"
+    );
+}
+
+/// Readings of the manager change nothing, and what is lost up to the end has no date after which nothing is.
+#[test]
+fn the_last_that_came_of_a_fault_is_a_change_or_a_loss() {
+    let times = |faults: &str| {
+        let arguments = ["run", "nrc", "--load", "0.3", "--warm-up", "5us", "--duration", "250us"];
+        let target = scratch("faults-settled.json", "");
+        std::fs::remove_file(&target).unwrap();
+        let written = ["--faults", faults, "--json", target.to_str().unwrap()];
+        flitway(&[&arguments[..], &written].concat());
+        let result: Value = serde_json::from_str(&std::fs::read_to_string(&target).unwrap()).unwrap();
+        assert_valid(&result);
+        let faults = &result["points"][0]["faults"];
+        ["changed_ns", "settled_ns"].map(|key| faults[key].as_f64())
+    };
+    // The link of a node: its packets are lost as long as there are some.
+    let [changed, settled] = times("down(link=\"node 3\", at=20us); manager(every=150us)");
+    assert!(
+        changed.is_some_and(|changed| changed < 100_000.0) && settled.is_none(),
+        "{changed:?} {settled:?}"
+    );
+    // A link that is mended loses nothing.
+    let [changed, settled] = times("down(link=\"node 3\", at=20us, until=40us); manager(every=150us)");
+    assert!(changed.is_some() && settled == changed, "{changed:?} {settled:?}");
+}
+
+#[test]
+fn more_time_is_no_advice_where_packets_are_lost_for_good() {
+    let cut = ["--faults", "down(link=\"node 3\", at=30us)", "--warm-up", "10us", "--duration", "90us"];
+    let barriers = ["run", "th-frame", "--barrier", "all", "--interval", "5us", "--by", "pairwise"];
+    let shown = common::stdout(&flitway(&[&barriers[..], &cut].concat()));
+    assert!(shown.contains("packets are lost for good, which no longer time makes up for"), "{shown}");
+    assert!(!shown.contains("measure longer"), "{shown}");
+    let graph = ["run", "th-frame", "--graph", GRAPH, "--faults", "down(link=\"node 3\", at=5us)"];
+    let shown = common::stdout(&flitway(&graph));
+    assert!(
+        shown.contains("not completed: 29 packets lost for good, 29 on a link that went down"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_is_hardly_accepted_is_not_known() {
+    let time = ["--load", "0.3", "--warm-up", "20us", "--duration", "30us"];
+    let dead = ["--faults", "down(switch=0, at=10us)"];
+    let shown = common::stdout(&flitway(&[&["run", "nrc"], &time[..], &dead].concat()));
+    assert!(shown.contains("so little that it is not known") && !shown.contains("known to"), "{shown}");
+}
+
+#[test]
+fn bit_errors_are_told_as_the_setting_tells_them_or_as_a_probability() {
+    let of = |faults: &str| {
+        let arguments = ["run", "nrc", "--load", "0.3", "--warm-up", "5us", "--duration", "20us"];
+        let mut result = reproducible(json(&[&arguments[..], &["--faults", faults]].concat()));
+        result.as_object_mut().unwrap().remove("workload");
+        result
+    };
+    let (rate, probability) = (of("bit-errors(1 errors/Mbit)"), of("bit-errors(1e-6)"));
+    assert!(rate["points"][0]["link_errors"]["corrupted"].as_u64() > Some(0));
+    assert_eq!(rate, probability);
+    assert_refused(&[(&["run", "nrc", "--load", "0.1", "--faults", "bit-errors(1 us)"], &["1 errors/Gbit"])]);
+}
+
+#[test]
+fn all_wrong_rules_are_told_each_with_its_line() {
+    let path =
+        scratch("faults-wrong.txt", "# first\nfoo(1);\ndown(link=\"node 3\");\nlanes(link=\"node 4\")\n");
+    let lines = [", line 2: there is no fault `foo`", ", line 4: `lanes` needs `good`"];
+    let remarks = scratch("faults-none.txt", "# nothing\n\n");
+    let run = |faults: &str, parts: &[&str]| {
+        assert_refused(&[(&["run", "nrc", "--load", "0.1", "--faults", faults], parts)]);
+    };
+    run(path.to_str().unwrap(), &lines);
+    run(remarks.to_str().unwrap(), &["faults-none.txt: no rule is given, only remarks"]);
+    run(
+        "foo(1); down(link=\"node 3\", at=x)",
+        &["`foo(1)`: there is no fault", "`at` of `down` cannot be `x`"],
+    );
+    run("down(link=\"node 99\"); down(switch=7)", &["no node 99", "no switch 7"]);
+    run("down(link=\"node 3, at=5us)", &["is not closed: expected a `\"`"]);
+    run("down(link=\"node 3\", at=5us", &["is not closed: expected a `)`"]);
+    run("down(link=\"node 3\" at=5us)", &["a comma is missing", "before `at=`"]);
+    run("down(link=\"node 3\"); down(link=\"switch 0 port 3\")", &["cut at that time already"]);
+    run("down(switch=0); down(switch=0, at=1us)", &["dies already"]);
+    run("manager(never); manager(every=1us)", &["a second manager"]);
+    run("manager(never, latency=1us)", &["nothing beside `never`"]);
+    let right = scratch("faults-right.txt", "down(link=\"node 3\", at=500us);  # with a semicolon\n");
+    json(&[
+        "run",
+        "nrc",
+        "--load",
+        "0.1",
+        "--warm-up",
+        "1us",
+        "--duration",
+        "5us",
+        "--faults",
+        right.to_str().unwrap(),
+    ]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
-use crate::faults::links;
+use crate::faults::{causes, links};
 use crate::layout::fitted;
 use crate::output::{Targets, manner};
 use crate::table::{bare_table, cost_line, named, plural};
@@ -112,6 +112,15 @@ pub(super) fn text(
     let _ = match summary.completion {
         Some(completion) => {
             writeln!(text, "completion: {}", Unit::of(nanos(completion.0)).with(nanos(completion.0)))
+        }
+        None if result.counters.lost.sum() > 0 => {
+            let lost = &result.counters.lost;
+            writeln!(
+                text,
+                "not completed: {} lost for good, {}",
+                plural(lost.sum(), "packet", "s"),
+                causes(lost)
+            )
         }
         None => writeln!(text, "not completed"),
     };

@@ -123,15 +123,15 @@ impl Operator {
         let avoids = format!("{} and {}", counted(switches, "switch", "es"), counted(links, "link", "s"));
         let at = (now + self.settings.latency).max(simulation.earliest_change());
         let routing = self.routing.around(&down);
-        let since = if routing.is_ok() { at } else { now };
-        let text = match routing {
-            Err(_) => "the tables of this routing are fixed: nothing is written".to_owned(),
+        let (since, text) = match routing {
+            Err(_) => (now, "the tables of this routing are fixed: nothing is written".to_owned()),
             Ok((routing, holes)) => match simulation.reroute(at, &routing) {
-                Ok(()) if holes.is_empty() => format!("tables avoid {avoids}"),
+                Ok(()) if holes.is_empty() => (at, format!("tables avoid {avoids}")),
                 Ok(()) => {
-                    format!("tables avoid {avoids}; {} without a port", counted(holes.len(), "item", "s"))
+                    let holes = counted(holes.len(), "item", "s");
+                    (at, format!("tables avoid {avoids}; {holes} without a port"))
                 }
-                Err(error) => format!("tables cannot be written: {error}"),
+                Err(error) => (now, format!("tables cannot be written: {error}")),
             },
         };
         self.avoided = down;

@@ -25,13 +25,18 @@ pub struct FaultsResult {
     pub longest: Option<(NodeId, NodeId, f64)>,
     /// When the first thing broke, in nanoseconds; absent if nothing broke.
     pub broken_ns: Option<f64>,
-    /// When the last thing happened because of it, in nanoseconds; absent if more was to come at the end of the run.
+    /// When the last link changed because of it, or tables that were written came to count, in nanoseconds; absent if more was
+    /// to come of it at the end of the run.
+    pub changed_ns: Option<f64>,
+    /// From when on nothing changed because of it and no packet was lost, in nanoseconds; absent if more was to come of it at
+    /// the end of the run, or packets were lost up to then.
     pub settled_ns: Option<f64>,
     /// When the first thing was to break that had not by the end of the run, in nanoseconds.
     pub next_ns: Option<f64>,
     /// Rules that had not come to corrupt anything by the end, where that is known.
     pub unmatched: u64,
-    /// Flits delivered a cycle and NIC port, before anything broke but after the warm-up, in between, and after.
+    /// Flits delivered a cycle and NIC port, before anything broke but after the warm-up, in between, and after the last that
+    /// came of it; where packets are lost up to the end, after the last change.
     pub accepted: [Option<f64>; 3],
     /// What the manager has noted.
     pub log: Vec<Note>,
@@ -82,14 +87,17 @@ impl FaultsResult {
         let longest =
             pairs.iter().max_by_key(|(pair, [first, last])| (last.since(*first), std::cmp::Reverse(**pair)));
         let first = plan.first();
+        // What the manager reads changes nothing; tables that it has written do, once they count.
+        let written = log.iter().filter(|entry| entry.about == About::Tables && entry.since > entry.at);
+        let last_table = written.map(|entry| entry.since).max();
         let last_change = record.changes.last().map(|change| change.at);
-        // What is lost up to the end is lost for ever: that is how things are after the fault.
-        let last_loss = record.losses.last().map(|loss| loss.at).filter(|&at| at + record.bin < end);
-        let last_table =
-            log.iter().filter(|entry| entry.about == About::Tables).map(|entry| entry.since).max();
-        let last = [last_change, last_loss, last_table].into_iter().flatten().max().unwrap_or(first);
+        let changed = [last_change, last_table].into_iter().flatten().max().unwrap_or(first);
         let has_broken = first < end;
         let is_over = has_broken && is_over(plan, record, log, end);
+        let goes_on = loses_on(record, changed, end);
+        // What is lost up to the end is lost for ever: that is how things are after the fault.
+        let last_loss = record.losses.last().map(|loss| loss.at).filter(|_| !goes_on);
+        let last = last_loss.unwrap_or(changed).max(changed);
         let settled = if is_over { last } else { end };
         let mean = |from: Cycle, until: Cycle| mean(&record.delivered, record.bin, [from, until], ports);
         FaultsResult {
@@ -101,7 +109,8 @@ impl FaultsResult {
                 (source, destination, nanos(Cycle(last.since(*first))))
             }),
             broken_ns: has_broken.then(|| nanos(first)),
-            settled_ns: is_over.then(|| nanos(settled)),
+            changed_ns: is_over.then(|| nanos(changed)),
+            settled_ns: (is_over && !goes_on).then(|| nanos(settled)),
             next_ns: plan.faults.list().iter().find(|fault| fault.at >= end).map(|fault| nanos(fault.at)),
             unmatched: 0,
             accepted: if has_broken {
@@ -133,6 +142,7 @@ impl FaultsResult {
         ("faults.pairs", "pairs of nodes"),
         ("faults.longest_ns", "ns"),
         ("faults.broken_ns", "ns"),
+        ("faults.changed_ns", "ns"),
         ("faults.settled_ns", "ns"),
         ("faults.next_ns", "ns"),
         ("faults.unmatched", "rules"),
@@ -167,6 +177,7 @@ impl FaultsResult {
         let known = [
             ("longest_ns", self.longest.map(|(.., time)| time)),
             ("broken_ns", self.broken_ns),
+            ("changed_ns", self.changed_ns),
             ("settled_ns", self.settled_ns),
             ("next_ns", self.next_ns),
             ("accepted_before", before),
@@ -219,6 +230,16 @@ fn is_over(plan: &FaultPlan, record: &FaultRecord, log: &[Entry], end: Cycle) ->
     let has_happened = plan.faults.list().last().is_none_or(|fault| fault.at < end);
     let have_tables = log.iter().all(|entry| entry.since <= end);
     has_happened && is_trained && plan.faults.list().iter().all(has_noticed) && is_read && have_tables
+}
+
+/// Whether packets are lost up to cycle `end`, as they are in the mean after the last change, in cycle `changed`.
+fn loses_on(record: &FaultRecord, changed: Cycle, end: Cycle) -> bool {
+    /// Losses that tell how often there are some, and so many times the time between two that pass without one.
+    const TOLD: u64 = 3;
+    let after = record.losses.iter().filter(|loss| loss.at > changed).count() as u64;
+    let Some(last) = record.losses.last().map(|loss| loss.at) else { return false };
+    let usual = last.0.saturating_sub(changed.0) / after.max(1);
+    last + record.bin >= end || (after >= TOLD && last + TOLD * usual >= end)
 }
 
 /// By pair of nodes: when it lost its first packet and its last one.

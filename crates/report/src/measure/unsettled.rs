@@ -27,6 +27,17 @@ macro_rules! reasons {
                     $(Unsettled::$reason => $meaning,)*
                 }
             }
+
+            /// The same where packets are lost for good, if `is_lossy`: no longer time brings them back.
+            #[must_use]
+            pub fn told(self, is_lossy: bool) -> String {
+                match self.meaning().rsplit_once("; ") {
+                    Some((what, _)) if is_lossy && self != Unsettled::Memory => {
+                        format!("{what}; packets are lost for good, which no longer time makes up for (--faults)")
+                    }
+                    _ => self.meaning().to_owned(),
+                }
+            }
         }
     };
 }
@@ -45,8 +56,7 @@ reasons! {
     Growing "growing": "source queues grow at an even pace, so it is probably saturated; a longer measurement with a smaller \
         --precision tells"
     /// Latencies grow or fall.
-    Trend "trend": "latencies grow or fall, near saturation for long, so a mean is not reliable; measure later and longer \
-        (--warm-up, --duration)"
+    Trend "trend": "latencies grow or fall, so a mean is not reliable; measure later and longer (--warm-up, --duration)"
     /// Too little was measured for any verdict.
     Short "short": "too little was measured for a verdict: less than ten mean latencies, too few operations, or so few packets \
         that chance hides what is not delivered; measure longer (--duration)"

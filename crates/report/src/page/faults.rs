@@ -16,12 +16,13 @@ const QUANTITIES: &[Quantity] = &[
     ("– lost without a route", "/faults/lost/no_route", count),
     ("pairs of nodes that lost packets", "/faults/pairs", count),
     ("– the longest, from its first loss to its last", "/faults/longest_ns", words::time),
-    ("what links corrupted, and noticed", "/link_errors/corrupted", count),
+    ("packets and acknowledgements that links corrupted, and noticed", "/link_errors/corrupted", count),
     ("packets that links sent again", "/link_errors/repeated", count),
     ("time-outs of links", "/link_errors/timeouts", count),
     ("packets delivered corrupt: no check showed it", "/link_errors/undetected", count),
     ("first fault at", "/faults/broken_ns", words::time),
-    ("the last that came of faults at", "/faults/settled_ns", words::time),
+    ("the last change that came of faults at", "/faults/changed_ns", words::time),
+    ("nothing of them changed or was lost after", "/faults/settled_ns", words::time),
     ("what had not broken by the end was to from", "/faults/next_ns", words::time),
     ("rules that found nothing to corrupt", "/faults/unmatched", count),
     ("load delivered before them", "/faults/accepted_before", load),
@@ -48,7 +49,7 @@ pub(super) fn section(page: &Page<'_>) -> String {
         figure(
             "fig-faults-load",
             "Load created and delivered in the course of time",
-            "Flits a bin, as a fraction of the injection rate. Dashed: the first fault, and the last that came of it.",
+            "Flits a bin, as a fraction of the injection rate. Dashed: the first fault, and the last change that came of it.",
             &plots("The run is shorter than a bin.", load_plot)
         ),
         figure(
@@ -113,7 +114,7 @@ fn plot(
     let date =
         |(name, key): (&str, &str)| Some(Theory { name: name.to_owned(), at: At::X(faults[key].as_f64()?) });
     let theory =
-        [("first fault", "broken_ns"), ("last of it", "settled_ns")].into_iter().filter_map(date).collect();
+        [("first fault", "broken_ns"), ("last change", "changed_ns")].into_iter().filter_map(date).collect();
     Some(Plot { label: label.to_owned(), x, y, lines, theory })
 }
 

@@ -108,8 +108,9 @@ pub(super) fn verdict(points: &[Value]) -> String {
                 Some(slow) => format!("Limited by {slow}: it is the fullest, and below the full rate."),
                 None => point["limit"].as_str().map_or("", limit).to_owned(),
             };
-            let doubt =
-                point["unsettled"].as_str().map_or(String::new(), |why| format!(" But {}.", unsettled(why)));
+            let doubt = point["unsettled"]
+                .as_str()
+                .map_or(String::new(), |why| format!(" But {}.", unsettled(point, why)));
             format!(
                 "Saturated: packets are created faster than they are delivered; {} of {} gets \
                  through. {limit} Latencies of packets would grow for ever and mean nothing.{doubt}",
@@ -120,15 +121,21 @@ pub(super) fn verdict(points: &[Value]) -> String {
         "deadlock" => "Deadlock: packets wait for each other for ever. The ring of packets below proves it; \
                        nothing that hangs on it will move again."
             .to_owned(),
-        "unsettled" => format!("Unsettled: {}.", point["unsettled"].as_str().map_or("", unsettled)),
+        "unsettled" => format!(
+            "Unsettled: {}.",
+            point["unsettled"].as_str().map_or(String::new(), |why| unsettled(point, why))
+        ),
         "stopped" => "Stopped: somebody interrupted the run before the precision was reached.".to_owned(),
         _ => String::new(),
     }
 }
 
-/// Why an unsettled point is.
-fn unsettled(why: &str) -> &'static str {
-    Unsettled::ALL.iter().find(|known| known.name() == why).map_or("", |known| known.meaning())
+/// Why an unsettled `point` is.
+fn unsettled(point: &Value, why: &str) -> String {
+    let lost = point.pointer("/faults/lost").and_then(Value::as_object);
+    let is_lossy = lost.is_some_and(|lost| lost.values().any(|count| count.as_u64() > Some(0)));
+    let known = Unsettled::ALL.iter().find(|known| known.name() == why);
+    known.map_or(String::new(), |known| known.told(is_lossy))
 }
 
 /// What limits a saturated point.
