@@ -122,6 +122,11 @@ pub(crate) fn heading(columns: &[Column]) -> String {
     format!("{told}\n{}", line(columns, columns.iter().map(|column| column.0)))
 }
 
+/// Whether the table of `columns` has the one of that name at this width.
+pub(crate) fn has_column(columns: &[Column], name: &str) -> bool {
+    !is_narrow(columns) || columns.iter().any(|column| column.0 == name && column.2.is_some())
+}
+
 /// Whether a table of `columns` is too wide.
 fn is_narrow(columns: &[Column]) -> bool {
     let all: usize = columns.iter().map(|column| column.1 + 2).sum();

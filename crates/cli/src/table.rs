@@ -123,9 +123,11 @@ pub(crate) fn definitions(
 ) -> String {
     let mut text = String::from(
         "\noffered, accepted  flits created, delivered; fraction of the injection rate, header and trailer included\n\
-         latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, where known\n\
-         network            head leaves the source to last flit delivered; mean",
+         latency            creation to last flit delivered, source queue included; mean +-half of the 95 % interval, where known",
     );
+    if layout::has_column(&COLUMNS, "network ns") {
+        text.push_str("\nnetwork            head leaves the source to last flit delivered; mean");
+    }
     let (nodes, silent) = (session.scale().nodes, traffic.destinations().silent_nodes());
     if workload.loads != [Load::Max] {
         text.push_str(&remarks::created(points, sending_part(nodes, silent)));
@@ -269,10 +271,33 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
     }
     let _ = write!(
         text,
-        "{table}\n\nzero-load latency: creation to last flit delivered of a packet of {} B with nothing in its way",
-        facts.payload_bytes
+        "{table}\n\nzero-load latency: creation to last flit delivered of a packet of {} B with nothing in its way{}",
+        facts.payload_bytes,
+        hop(session, facts.payload_bytes)
     );
     text
+}
+
+/// What a hop takes, part by part, where the parts are settings.
+fn hop(session: &Session, payload: u32) -> String {
+    let (chip, clock) = (&session.fabric().chip, session.machine().clock);
+    let parts = chip.through_parts();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let cycles = chip.through_cycles();
+    let parts: Vec<String> = parts.iter().map(|(name, cycles)| format!("{name} {cycles}")).collect();
+    // What another switch costs beyond that.
+    let more = chip.zero_load_cycles(2, payload) - chip.zero_load_cycles(1, payload) - u64::from(cycles);
+    let more = match more {
+        0 => String::new(),
+        more => format!("; and {more} until all of a packet of {payload} B is there and checked"),
+    };
+    format!(
+        "\na hop: {cycles} cycles, {:.1} ns, from pin to pin (switch.pipeline: {}){more}; and its link",
+        clock.nanos(f64::from(cycles)),
+        parts.join(", ")
+    )
 }
 
 /// What NIC ports, the links of nodes and the bisection carry.
@@ -409,7 +434,10 @@ pub(crate) fn costs(costs: &[Cost]) -> String {
         Some(chosen) if costs.len() > 1 => format!("\nthis one: {}", chosen.organisation),
         _ => String::new(),
     };
-    format!("Cost\n{table}{timing}")
+    let parts = costs.iter().take(1).flat_map(|cost| &cost.parts);
+    let legend: Vec<String> =
+        parts.map(|(part, _)| format!("{}: {}", part.names()[1], part.meaning())).collect();
+    format!("Cost\n{table}{timing}\n{}", legend.join("; "))
 }
 
 /// A table whose lines end with their last letter.

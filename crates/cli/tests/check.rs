@@ -359,6 +359,22 @@ fn a_window_allows_about_as_much_as_is_said_and_no_less() {
 }
 
 #[test]
+fn what_a_hop_and_the_costs_of_a_switch_are_made_of_is_told() {
+    let shown = stdout(&flitway(&["check", "nrc", "--set", "switch.pipeline.row=5 cycles"]));
+    let hop = shown.lines().find(|line| line.starts_with("a hop: 44 cycles, 103.7 ns")).unwrap();
+    let (_, parts) = hop.split_once("(switch.pipeline: ").unwrap();
+    let (parts, rest) = parts.split_once(')').unwrap();
+    let cycles = parts.split(", ").map(|part| part.split_once(' ').unwrap().1.parse::<u32>().unwrap());
+    assert_eq!(
+        (cycles.sum::<u32>(), rest.contains("and 8 until all of a packet of 256 B")),
+        (44, true),
+        "{hop}"
+    );
+    assert!(shown.contains("\ncrosspoints: inputs of all multiplexers, each one flit wide; "), "{shown}");
+    assert!(!stdout(&flitway(&["check", "hpp-switch"])).contains("a hop: "));
+}
+
+#[test]
 fn a_window_is_named_where_it_is_why_channels_are_full() {
     let shown = |window: &str| {
         let set = format!("switch.link.window={window}");

@@ -29,6 +29,13 @@ fn ring(ranks: usize) -> String {
 }
 
 #[test]
+fn what_is_left_out_of_a_table_has_no_legend() {
+    let run = ["run", "hpp-switch", "--load", "0.1", "--warm-up", "5us", "--duration", "20us"];
+    let has_legend = |columns: usize| stdout(&at(columns, &run)).contains("\nnetwork  ");
+    assert_eq!([80, 150].map(has_legend), [false, true]);
+}
+
+#[test]
 fn everything_fits_80_columns() {
     let goal = scratch("width.goal", &ring(64));
     let out = format!("{}/width-out", env!("CARGO_TARGET_TMPDIR"));

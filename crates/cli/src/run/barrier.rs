@@ -141,10 +141,11 @@ fn row(point: &Point) -> String {
 /// What the numbers of the table mean.
 fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
     let barriers = || points.iter().filter_map(|point| point.barrier.as_ref());
-    let mut text = String::from(
-        "\nbarrier            last arrival to last release; mean +-half of the 95 % interval\n\
-         a release          last arrival to a release, in the mean over the members",
-    );
+    let mut text =
+        String::from("\nbarrier            last arrival to last release; mean +-half of the 95 % interval");
+    if layout::has_column(&COLUMNS, "a release") {
+        text.push_str("\na release          last arrival to a release, in the mean over the members");
+    }
     if barriers().any(|barrier| barrier.packets.is_some()) {
         text.push_str(
             "\ncombine            last arrival until the root knows of it; distribute: from then to the last release\n\
@@ -159,7 +160,7 @@ fn definitions(workload: &BarrierWorkload, points: &[Point]) -> String {
             tests.answered, tests.false_ones
         );
     }
-    if points.iter().any(|point| point.offered_load > 0.0) {
+    if points.iter().any(|point| point.offered_load > 0.0) && layout::has_column(&COLUMNS, "unicast") {
         text.push_str("\nunicast            load offered and accepted beside it");
     }
     text.push_str(&verdicts(points));

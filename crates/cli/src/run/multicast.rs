@@ -146,8 +146,10 @@ last copy          beginning of an operation to its last copy at a NIC (with --o
 
 /// What the numbers of the table mean.
 fn definitions(points: &[Point]) -> String {
-    let mut text =
-        format!("{LEGEND}\na copy             the same in the mean over the copies of an operation");
+    let mut text = LEGEND.to_owned();
+    if layout::has_column(&COLUMNS, "a copy ns") {
+        text.push_str("\na copy             the same in the mean over the copies of an operation");
+    }
     if points.iter().any(|point| point.offered_load > 0.0) {
         text.push_str("\nunicast            load offered and accepted beside it, mean packet latency");
     }

@@ -53,6 +53,11 @@ pub trait Chip: Debug + Send + Sync {
     /// Cycles from the first flit of a packet at the input to its first flit at the output when nothing is in the way.
     fn through_cycles(&self) -> u32;
 
+    /// The settings whose cycles these are, with how many each has, in the order of the way; none where they are no settings.
+    fn through_parts(&self) -> Vec<(&'static str, u32)> {
+        Vec::new()
+    }
+
     /// Cycles that a packet for one node spends in its NIC port, in `hops` switches and in its own length when nothing is in
     /// the way: everything but the links.
     fn zero_load_cycles(&self, hops: u32, payload_bytes: u32) -> u64;
@@ -292,6 +297,20 @@ pub enum CostPart {
 }
 
 impl CostPart {
+    /// What is counted, for people.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            CostPart::FlitMuxes => "multiplexers one flit wide",
+            CostPart::Crosspoints => "inputs of all multiplexers, each one flit wide",
+            CostPart::LargestArbiter => "inputs of the largest arbiter",
+            CostPart::ArbiterInputs => "inputs of all arbiters",
+            CostPart::RamBits => "bits of memory for data, pointers and counters",
+            CostPart::RegisterBits => "bits of registers",
+            CostPart::Wires => "wires between ports",
+        }
+    }
+
     /// What it is called: in a result, and above a column.
     #[must_use]
     pub const fn names(self) -> [&'static str; 2] {

@@ -191,11 +191,12 @@ fn summary(page: &Page<'_>) -> String {
     }
     format!(
         "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div>{}\
-         <ul class=\"verdicts\">{}</ul>{}{}</section>\n",
+         <ul class=\"verdicts\">{}</ul>{}{}{}</section>\n",
         silence(page),
         verdicts(points),
         deadlock(points),
-        point_table(points)
+        point_table(points),
+        reordered(points)
     )
 }
 
@@ -290,6 +291,23 @@ pub(super) fn latency(point: &Value, key: &str) -> Option<f64> {
 pub(super) fn zero_load_of_operations(point: &Value) -> Option<f64> {
     let of_multicast = point.pointer("/multicast/zero_load_last_copy_ns");
     of_multicast.or_else(|| point.pointer("/barrier/zero_load_latency_ns"))?.as_f64()
+}
+
+/// How many packets came after a newer one of their pair of nodes, where that is counted and some did.
+fn reordered(points: &[Value]) -> String {
+    let told = |point: &Value| {
+        let count = point["reordered"].as_u64().filter(|count| *count > 0)?;
+        let percent = 100.0 * count as f64 / point["packets"].as_f64()?.max(1.0);
+        Some(format!("at load {} {} of them ({percent:.2} %)", words::load(point), words::count(count)))
+    };
+    let told: Vec<String> = points.iter().filter_map(told).collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<p class=\"note\" id=\"reordered\">Reordered are packets that came after a newer one of their pair of nodes: {}.</p>",
+        told.join(", ")
+    )
 }
 
 fn point_table(points: &[Value]) -> String {
@@ -643,6 +661,15 @@ mod tests {
         assert!(tile.contains(">–<") && tile.contains("no point is steady"), "{tile}");
         points[0]["barrier"] = json!({ "latency_ns": { "mean": 7 } });
         assert!(mean_tile(&points).contains(">7 ns<"), "barriers have one in a saturated network, too");
+    }
+
+    #[test]
+    fn packets_that_were_reordered_are_told_where_there_are_some() {
+        let mut points = points(&[("steady", None, None); 2]);
+        assert_eq!(reordered(&points), "");
+        (points[1]["reordered"], points[1]["packets"]) = (json!(5), json!(100));
+        let told = reordered(&points);
+        assert!(told.contains(": at load 0.200 5 of them (5.00 %)."), "{told}");
     }
 
     #[test]

@@ -71,6 +71,20 @@ impl Chip for TiledSettings {
         self.pipeline.depth()
     }
 
+    fn through_parts(&self) -> Vec<(&'static str, u32)> {
+        let TiledPipeline { receive, input, row, subswitch, column, output, link, transmit } = self.pipeline;
+        vec![
+            ("receive", receive),
+            ("input", input),
+            ("row", row),
+            ("subswitch", subswitch),
+            ("column", column),
+            ("output", output),
+            ("link", link),
+            ("transmit", transmit),
+        ]
+    }
+
     fn moves_whole_packets(&self) -> bool {
         true
     }
