@@ -526,11 +526,11 @@ fn what_breaks_is_measured() {
     found.retain(|path| !["log", "series", "longest_pair"].iter().any(|it| path.contains(it)));
     let unknown: Vec<&String> = found.iter().filter(|path| !known.contains(&path.as_str())).collect();
     // The node loses packets up to the end, and everything has broken by then.
-    let elsewhere = ["faults.accepted_after", "faults.next_ns", "faults.unmatched"];
+    let elsewhere = ["faults.settled_ns", "faults.next_ns", "faults.unmatched"];
     let known = known.iter().filter(|path| !elsewhere.contains(path));
     let absent: Vec<&&str> = known.filter(|path| !found.iter().any(|it| it == **path)).collect();
     assert!(unknown.is_empty() && absent.is_empty(), "{unknown:?} {absent:?}");
-    assert!(faults["lost"]["link_down"].as_u64() > Some(0), "{faults}");
+    assert!(faults["lost"]["link_down"].as_u64() > Some(0) && faults.get("settled_ns").is_none(), "{faults}");
     let log: Vec<&str> =
         faults["log"].as_array().unwrap().iter().filter_map(|it| it["text"].as_str()).collect();
     assert!(log.contains(&"active on 6 lanes, 3/4 of the full rate") && log.contains(&"down"), "{log:?}");

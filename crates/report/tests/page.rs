@@ -39,7 +39,7 @@ impl Loaded {
             "workload": { "load": "0.2", "arrival": "bernoulli" },
             "points": [{ "offered_load": 0.2, "accepted_load": 0.2, "verdict": "steady", "packets": 1 }],
         });
-        let details = Details { load_of: Some(self.loads.clone()), ..Details::default() };
+        let details = Details { share_of: Some(self.loads.clone()), ..Details::default() };
         let details = [Some(&details)];
         let page = Page {
             result: &result,

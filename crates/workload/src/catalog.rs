@@ -538,7 +538,12 @@ mod tests {
         );
         assert_eq!(error("tw(3, size=4)"), "`size` of `two-words` was given twice");
         assert_eq!(error("tw"), "`two-words` needs `size`: a size");
-        for text in ["tw(3", "(3)", "tw(3)x", ""] {
+        assert_eq!(error("tw(3"), "`tw(3` is not closed: expected a `)` for each that is opened");
+        assert_eq!(error("tw(\"3)"), "`tw(\"3)` is not closed: expected a `\"` for each that is opened");
+        for text in ["tw(3B share=1/2)", "tw(size=3B share=1/2)", "tw(\"3 B\" Share = 1/2)"] {
+            assert!(error(text).ends_with(" of `two-words`: expected one before `share=`"), "{text}");
+        }
+        for text in ["(3)", "tw(3)x", ""] {
             assert!(error(text).ends_with("expected `name` or `name(parameter=value, ...)`"), "{text}");
         }
         let choice = parse("tw(3)").unwrap();
@@ -581,9 +586,10 @@ mod tests {
             assert_eq!(values(&format!("tw({}, 1/3)", quoted(size))), [size, "1/3"]);
         }
         assert_eq!(quoted("a.txt"), "a.txt");
-        for text in ["tw(\"a)", "tw(a\")\"", "tw(a(1))"] {
-            assert!(matches!(parse(text).unwrap_err(), ChoiceError::Malformed { .. }), "{text}");
+        for text in ["tw(\"a)", "tw(a\")\""] {
+            assert!(matches!(parse(text).unwrap_err(), ChoiceError::Unclosed { .. }), "{text}");
         }
+        assert!(matches!(parse("tw(a(1))").unwrap_err(), ChoiceError::Malformed { .. }));
         let error = parse("tw(a(1).txt)").unwrap_err().to_string();
         assert!(error.ends_with(", and a value with any of `,()=` in double quotes"), "{error}");
     }
