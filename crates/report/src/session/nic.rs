@@ -450,7 +450,7 @@ impl Session {
         NicResult {
             choice: run.choice,
             is_complete,
-            is_stopped: outcome != Outcome::Reached && !is_complete,
+            is_stopped: outcome == Outcome::Stopped && !is_complete,
             done: if run.choice.verb == Verb::Get { near.done } else { far.done },
             hosts: [near.counts, far.counts],
             end,

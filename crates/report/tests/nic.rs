@@ -1,0 +1,130 @@
+//! Operations of NICs between two nodes: closed forms, streams, losses.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+use flitway_machine::Machine;
+use flitway_report::session::Session;
+use flitway_report::session::nic::program::{Submission, Verb};
+use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult};
+use std::sync::atomic::AtomicBool;
+
+const PUT: NicChoice = NicChoice {
+    verb: Verb::Put,
+    nodes: [0, 1],
+    by: Submission::Hdq,
+    bytes: 8,
+    count: 1,
+    warm_up: 0,
+    outstanding: None,
+    processes: 1,
+};
+
+fn session(machine: &str, set: &[&str], threads: u32) -> Session {
+    let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
+    Session::new(Machine::load(machine, &set).unwrap_or_else(|problems| panic!("{problems}")), 1, threads)
+}
+
+fn run(session: &Session, choice: NicChoice) -> NicResult {
+    let run = session.fit_nic(choice).unwrap();
+    session.nic(&run, &AtomicBool::new(false), &mut |_| {})
+}
+
+/// The first operation of an idle machine takes what the closed form says, to the picosecond, and its stages sum to that.
+#[test]
+fn unloaded_operations_take_what_the_closed_form_says() {
+    let machines = [("nrc", [0, 23]), ("th-frame", [3, 30]), ("th-group", [5, 380]), ("hpp-switch", [0, 9])];
+    let mut tried = 0;
+    for (machine, nodes) in machines {
+        let session = session(machine, &["nic.model=th", "nic.atc.preloaded=true"], 1);
+        for verb in Verb::ALL {
+            for by in Submission::ALL {
+                for bytes in [1, 8, 60, 96, 97, 120, 121, 250, 256] {
+                    let choice = NicChoice { verb, nodes, by, bytes, ..PUT };
+                    if verb == Verb::Send && bytes > 120 {
+                        continue;
+                    }
+                    let result = run(&session, choice);
+                    let latencies = result.latencies();
+                    let expected = result.zero_load.map(|time| time.0);
+                    assert_eq!(latencies.first().copied(), expected, "{machine}: {choice:?}");
+                    let sum: f64 = result.stages().iter().map(|(_, ns)| ns).sum();
+                    assert!((sum * 1e3 - latencies[0] as f64).abs() < 1e-3, "{machine}: {choice:?}: {sum}");
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(tried, 4 * 2 * (9 + 9 + 6));
+}
+
+/// 660 ns beside the hops, as OQ-T9 splits them: a mini-packet from chip to chip is those, a hop of 42 cycles, two cables of a
+/// metre, its second flit, and what the bus needs for its eight bytes of header.
+#[test]
+fn a_small_message_takes_the_660_ns_of_its_ends_beside_its_hop() {
+    let session = session("nrc", &["nic.atc.preloaded=true"], 1);
+    let result = run(&session, NicChoice { verb: Verb::Send, ..PUT });
+    let cycle = 33.0 / 14.0;
+    let hop = (42.0 + 1.0 + 1.0) * cycle + 2.0 * (5.0_f64 / cycle).ceil() * cycle;
+    let beside = result.mean_ns().unwrap() - hop;
+    assert!((beside - 660.0).abs() < cycle, "{beside} ns");
+}
+
+/// A long stream fills the link: 256 B in nine flits of 32 B.
+#[test]
+fn a_stream_of_large_puts_is_limited_by_the_link_and_small_ones_by_the_processor() {
+    let session = session("nrc", &[], 1);
+    let large =
+        run(&session, NicChoice { bytes: 64 << 10, count: 100, warm_up: 10, outstanding: Some(16), ..PUT });
+    let link = 8.0 / 9.0 * 32.0 * 14.0 / 33.0 * 1e3;
+    let bandwidth = large.bandwidth_mb_per_s().unwrap();
+    assert!((bandwidth / link - 1.0).abs() < 1e-3, "{bandwidth} of {link} MB/s");
+    let limit = large.limit().unwrap();
+    assert_eq!((limit.part, limit.side), ("link to the node", 1));
+    let small = run(&session, NicChoice { count: 200, warm_up: 20, outstanding: Some(16), ..PUT });
+    assert_eq!(small.limit().unwrap().part, "processor");
+    // Two bursts of 16 ns, and a poll of 70 ns, since it sees that each has left.
+    assert!((small.processor_ns()[0] - 102.0).abs() < 1e-6, "{:?}", small.processor_ns());
+}
+
+/// An event queue that fills faster than its process sees: events wait, and are dropped when that takes too long.
+#[test]
+fn what_finds_its_queue_full_waits_or_is_dropped() {
+    let stream = NicChoice { count: 100, warm_up: 0, outstanding: Some(32), ..PUT };
+    let slow = ["nic.eq=4", "host.poll=1 us"];
+    let waits = run(&session("nrc", &[&slow[..], &["nic.hold=1 ms"]].concat(), 1), stream);
+    let counter = |result: &NicResult, name: &str| {
+        result.counters_of(1).iter().find(|(it, _)| *it == name).map(|&(_, count)| count).unwrap()
+    };
+    assert!(waits.is_complete);
+    assert!(counter(&waits, "events that waited for an entry") > 0);
+    let drops = run(&session("nrc", &[&slow[..], &["nic.hold=100 ns"]].concat(), 1), stream);
+    assert!(!drops.is_complete && !drops.is_stopped);
+    let dropped = counter(&drops, "events dropped");
+    assert!(dropped > 0);
+    assert_eq!(drops.latencies().len() as u64 + dropped, 100);
+}
+
+#[test]
+fn threads_change_nothing() {
+    let choice =
+        NicChoice { nodes: [1, 383], bytes: 3000, count: 20, outstanding: Some(4), processes: 3, ..PUT };
+    let [one, two] =
+        [1, 2].map(|threads| run(&session("th-group", &[], threads), choice).to_json()["nic"].clone());
+    assert_eq!(one, two);
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    let nrc = session("nrc", &[], 1);
+    let misfit = |choice| nrc.fit_nic(choice).unwrap_err().to_string();
+    assert_eq!(
+        misfit(NicChoice { nodes: [0, 24], ..PUT }),
+        "there is no node 24: the machine has 24, numbered from 0"
+    );
+    assert!(misfit(NicChoice { verb: Verb::Send, bytes: 121, ..PUT }).contains("120 B"));
+    assert!(misfit(NicChoice { bytes: 200_000_000, ..PUT }).contains("128000000 B"));
+    assert!(misfit(NicChoice { processes: 9, ..PUT }).contains("8 queues of kind HDQ"));
+    assert!(nrc.fit_nic(NicChoice { processes: 9, by: Submission::Sdq, ..PUT }).is_ok());
+    let ideal = session("dawning5000", &[], 1);
+    assert_eq!(ideal.fit_nic(PUT).unwrap_err(), NicMisfit::NoOperations);
+}
