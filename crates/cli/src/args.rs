@@ -138,7 +138,13 @@ pub(crate) struct RunArguments {
 impl RunArguments {
     /// Whether more is to be seen of the points than their results.
     pub(crate) fn has_details(&self) -> bool {
-        self.report.is_some() || self.trace.is_some() || self.counters.is_some()
+        self.views().iter().any(|(_, is_given)| *is_given)
+    }
+
+    /// What can be seen of them beyond those, and whether it is asked for.
+    pub(crate) fn views(&self) -> [(&'static str, bool); 3] {
+        let given = [self.report.is_some(), self.trace.is_some(), self.counters.is_some()];
+        [("report", given[0]), ("trace", given[1]), ("counters", given[2])]
     }
 }
 

@@ -13,7 +13,7 @@ use crate::table;
 use crate::trace;
 use flitway_experiment::result::{Heading, result};
 use flitway_experiment::side_by_side::side_by_side;
-use flitway_experiment::views::{Views, WITHOUT_VIEWS};
+use flitway_experiment::views::{Views, without};
 use flitway_experiment::workload::{
     GraphFiles, Measured, Outcome, Surroundings, Tasks, Workload, WorkloadOptions,
 };
@@ -47,9 +47,10 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
     report::probe(arguments)?;
     let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
     let workload = Workload::check(options, &surroundings).map_err(Failure::workload)?;
-    if arguments.has_details() && !workload.as_run().has_views() {
-        let option = if arguments.report.is_some() { "--report" } else { "--trace" };
-        return Err(Failure::input(format!("{option}: {WITHOUT_VIEWS}"), None));
+    for (option, is_given) in arguments.views() {
+        if is_given && let Some(why) = without(workload.as_run(), option) {
+            return Err(Failure::input(format!("--{option}: {why}"), None));
+        }
     }
     for remark in idle_settings(&machine, options) {
         warn(&remark);

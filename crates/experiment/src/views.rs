@@ -19,9 +19,18 @@ use std::sync::atomic::AtomicBool;
 /// Whose steps a trace has, unless it is said.
 pub const TRACE_OF_DEFAULT: &str = "slowest";
 
-/// That a run cannot be shown otherwise: [`has_views`](crate::workload::Described::has_views).
-pub const WITHOUT_VIEWS: &str =
-    "a train has no page, no trace and no counters, unless a task graph runs beside it";
+/// Why `option`, `report` for a page and any other for what follows packets, shows nothing of `workload`, if it does not.
+#[must_use]
+pub fn without(workload: &dyn Run, option: &str) -> Option<&'static str> {
+    match (workload.has_views(), workload.has_page()) {
+        (true, _) => None,
+        (false, true) if option == "report" => None,
+        (false, true) => Some("of NIC operations there is a page, and no trace or counters"),
+        (false, false) => {
+            Some("a train has no page, no trace and no counters, unless a task graph runs beside it")
+        }
+    }
+}
 
 /// A run that is over, in a session with details.
 #[derive(Clone, Copy, Debug)]

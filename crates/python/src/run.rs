@@ -5,7 +5,7 @@ use crate::errors::{self, Failure, Fields};
 use crate::machine::Source;
 use flitway_experiment::frame::Frame;
 use flitway_experiment::result::{Heading, result};
-use flitway_experiment::views::{Views, WITHOUT_VIEWS, interval, selection};
+use flitway_experiment::views::{Views, interval, selection, without};
 use flitway_experiment::workload::{GraphFiles, Problem, Step, Surroundings, Tell};
 use flitway_experiment::{Point, RunError, Workload, WorkloadOptions, command};
 use flitway_machine::{Machine, nearest};
@@ -133,16 +133,12 @@ impl Request {
 
     /// Refuses what cannot be shown, before anything runs.
     fn fit_views(&self, workload: &Workload, session: &Session) -> Result<(), Problem> {
-        if !workload.as_run().has_views() {
-            let (has_page, trace_of, _) = &self.shown;
-            let option = if *has_page {
-                "report"
-            } else if trace_of.is_some() {
-                "trace"
-            } else {
-                "counters"
-            };
-            return Err(Problem::new(option, WITHOUT_VIEWS));
+        let (has_page, trace_of, every) = &self.shown;
+        let asked = [("report", *has_page), ("trace", trace_of.is_some()), ("counters", every.is_some())];
+        for (option, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+            if let Some(why) = without(workload.as_run(), option) {
+                return Err(Problem::new(option, why));
+            }
         }
         if let Some((Some(every),)) = &self.shown.2 {
             interval(every, session.machine().clock)?;

@@ -87,7 +87,7 @@ fn header(session: &Session, workload: &NicWorkload) -> String {
         plural(*count, "operation", "s"),
         count.div_ceil(10),
     );
-    format!("{}\n\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+    format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
 }
 
 /// A line of the table.

@@ -242,6 +242,10 @@ impl Described for NicWorkload {
         self.to_json()
     }
 
+    fn has_page(&self) -> bool {
+        true
+    }
+
     fn has_views(&self) -> bool {
         false
     }

@@ -59,7 +59,12 @@ pub trait Described: Sync {
         None
     }
 
-    /// Whether its points can be shown as a page, and their packets as a trace.
+    /// Whether its points can be shown as a page.
+    fn has_page(&self) -> bool {
+        self.has_views()
+    }
+
+    /// Whether their packets can be followed too, as a trace, and the counters of ports read.
     fn has_views(&self) -> bool {
         true
     }

@@ -81,22 +81,38 @@ impl Stage {
     /// How many there are.
     pub const COUNT: usize = 4 + 2 * Unit::ALL.len();
 
+    /// The units of the other node, as an operation meets them.
+    const FAR: [Unit; Unit::ALL.len()] = [
+        Unit::Interface,
+        Unit::Room,
+        Unit::Submission,
+        Unit::Engine,
+        Unit::Translation,
+        Unit::Read,
+        Unit::Bus,
+        Unit::Poll,
+        Unit::Processor,
+    ];
+
     /// All of them, as an operation for another node meets them.
     pub fn all() -> impl Iterator<Item = Stage> {
         let network = [Stage::NicPort, Stage::Links, Stage::Switches, Stage::Contention];
         let near = Unit::ALL.into_iter().map(Stage::Near);
-        near.chain(network).chain(Unit::ALL.into_iter().map(Stage::Far))
+        near.chain(network).chain(Stage::FAR.into_iter().map(Stage::Far))
     }
 
     /// Its place in [`Stage::all`].
-    const fn index(self) -> usize {
+    fn index(self) -> usize {
         match self {
             Stage::Near(unit) => unit as usize,
             Stage::NicPort => Unit::ALL.len(),
             Stage::Links => Unit::ALL.len() + 1,
             Stage::Switches => Unit::ALL.len() + 2,
             Stage::Contention => Unit::ALL.len() + 3,
-            Stage::Far(unit) => Unit::ALL.len() + 4 + unit as usize,
+            Stage::Far(unit) => {
+                let place = Stage::FAR.iter().position(|it| *it == unit);
+                Unit::ALL.len() + 4 + place.expect("every unit is in the list")
+            }
         }
     }
 }

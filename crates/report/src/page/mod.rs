@@ -8,6 +8,7 @@ mod curves;
 mod distributions;
 pub mod experiment;
 mod faults;
+mod nic;
 mod operations;
 mod parts;
 mod picture;

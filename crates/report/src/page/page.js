@@ -298,6 +298,12 @@ const figures = {
   "fig-faults-lost": () => faultBins(["lost"]),
   "fig-faults-log": () => [["at_ns", "place", "text", "since_ns"],
     ...(points[chosen].faults || { log: [] }).log.map((it) => [it.at_ns, it.place, it.text, it.since_ns])],
+  "fig-nic-latency": () => [["size_bytes", "mean_ns", "p50_ns", "p99_ns", "p999_ns", "max_ns"],
+    ...points.map(({ nic: it }) => [it.size_bytes, ...["mean", "p50", "p99", "p999", "max"].map((key) => (it.latency_ns || {})[key])])],
+  "fig-nic-bandwidth": () => [["size_bytes", "bandwidth_mb_per_s", "rate_per_s"],
+    ...points.map(({ nic: it }) => [it.size_bytes, it.bandwidth_mb_per_s, it.rate_per_s])],
+  "fig-nic-stages": () => [["size_bytes", "place", "unit", "ns"],
+    ...points.flatMap(({ nic: it }) => (it.stages || []).map((stage) => [it.size_bytes, stage.place, stage.unit, stage.ns]))],
   "fig-ranks": () => [["rank", "computing_ns", "overhead_ns", "waiting_ns", "completion_ns"],
     ...points[chosen].graph.ranks.map((it) => [it.rank, it.computing_ns, it.overhead_ns, it.waiting_ns, it.completion_ns])],
 };

@@ -2,7 +2,7 @@
 
 use super::operations::Kind;
 use super::parts::ByParts;
-use super::{Page, curves, distributions, escape, faults, operations, picture, words};
+use super::{Page, curves, distributions, escape, faults, nic, operations, picture, words};
 use crate::shown;
 use serde_json::Value;
 use std::fmt::Write;
@@ -15,10 +15,19 @@ pub(super) enum Picture<'a> {
     Parts(&'a ByParts),
 }
 
+/// What every page ends with.
+const FOOTER: &str = "</main>\n<footer>Made by Flitway. Everything on this page is in this one file: the result as JSON (the same \
+                      that <code>--json</code> writes), the data of every figure, the machine. What the words mean stands beside \
+                      them; times are simulated.</footer>\n<div id=\"tip\" role=\"status\" hidden></div>";
+
 /// The body of the page, with the `picture` of the fabric, if there is one.
 pub(super) fn body(page: &Page<'_>, picture: Option<Picture<'_>>) -> String {
     let mut html = header(page);
     html.push_str("<main>\n");
+    if nic::is(page.points()) {
+        // It is about two nodes: of channels and other nodes there is nothing to say.
+        return html + &nic::sections(page) + &machine(page) + FOOTER;
+    }
     if page.is_graph() {
         html.push_str(&graph_summary(page));
         html.push_str(&operations::section(page));
@@ -36,16 +45,14 @@ pub(super) fn body(page: &Page<'_>, picture: Option<Picture<'_>>) -> String {
     html.push_str(&distributions::section(page));
     html.push_str(&slowest());
     html.push_str(&machine(page));
-    html.push_str("</main>\n");
-    html.push_str(
-        "<footer>Made by Flitway. Everything on this page is in this one file: the result as JSON (the same that \
-         <code>--json</code> writes), the data of every figure, the machine. What the words mean stands beside them; times \
-         are simulated.</footer>\n<div id=\"tip\" role=\"status\" hidden></div>",
-    );
+    html.push_str(FOOTER);
     html
 }
 
 fn workload(page: &Page<'_>) -> String {
+    if let Some(text) = nic::workload(&page.result["workload"]) {
+        return text;
+    }
     let of = |key: &str| match &page.result["workload"][key] {
         Value::String(text) => Some(text.clone()),
         // Of an option that was given several times.
@@ -85,7 +92,9 @@ fn workload(page: &Page<'_>) -> String {
 
 fn header(page: &Page<'_>) -> String {
     let command = words::command(page.result);
-    let sections: &[(&str, &str)] = if page.is_graph() {
+    let sections: &[(&str, &str)] = if nic::is(page.points()) {
+        &[("summary", "Summary"), ("where", "Where the time goes"), ("machine", "Machine")]
+    } else if page.is_graph() {
         &[
             ("summary", "Summary"),
             ("fabric", "Fabric"),
@@ -131,7 +140,7 @@ fn header(page: &Page<'_>) -> String {
     )
 }
 
-fn tile(name: &str, value: &str, note: &str) -> String {
+pub(super) fn tile(name: &str, value: &str, note: &str) -> String {
     format!(
         "<div class=\"tile\"><span class=\"name\">{}</span><span class=\"value\">{}</span><span class=\"note\">{}</span></div>",
         escape(name),

@@ -1,0 +1,229 @@
+//! Operations of NICs, by their size: latency, bandwidth, and where the time goes.
+
+use super::plot::{Axis, Line, Mark, Plot, log_range};
+use super::sections::{figure, tile};
+use super::{Page, escape, words};
+use serde_json::Value;
+use std::fmt::Write;
+
+/// Whether the points are such operations.
+pub(super) fn is(points: &[Value]) -> bool {
+    points.iter().any(|point| point.get("nic").is_some())
+}
+
+/// What was measured, in words.
+pub(super) fn workload(workload: &Value) -> Option<String> {
+    let of = |key: &str| workload[key].as_str();
+    let how = of("outstanding").map_or("one after the other".to_owned(), |many| format!("{many} under way"));
+    let processes = of("processes").filter(|many| *many != "1");
+    let processes = processes.map_or(String::new(), |many| format!(", {many} processes of each node"));
+    Some(format!("NIC operation {}, {}, {how}{processes}", of("nic")?, of("size")?))
+}
+
+/// The sections.
+pub(super) fn sections(page: &Page<'_>) -> String {
+    summary(page) + &curves(page) + &stages(page)
+}
+
+/// The size of a point, as a person writes it.
+fn size(point: &Value) -> String {
+    let bytes = point["nic"]["size_bytes"].as_u64().unwrap_or(0);
+    let units = [(1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = units.into_iter().find(|&(scale, _)| bytes >= scale && bytes.is_multiple_of(scale));
+    unit.map_or_else(|| format!("{bytes} B"), |(scale, unit)| format!("{} {unit}", bytes / scale))
+}
+
+fn mean(point: &Value) -> Option<f64> {
+    point["nic"]["latency_ns"]["mean"].as_f64()
+}
+
+fn bandwidth(point: &Value) -> Option<f64> {
+    point["nic"]["bandwidth_mb_per_s"].as_f64()
+}
+
+fn summary(page: &Page<'_>) -> String {
+    let points = page.points();
+    let mut tiles = String::new();
+    if let Some((point, latency)) = points.iter().find_map(|point| Some((point, mean(point)?))) {
+        tiles.push_str(&tile("Mean latency", &words::time(latency), &format!("of {}", size(point))));
+    }
+    let most = points.iter().filter_map(|point| Some((point, bandwidth(point)?)));
+    if let Some((point, most)) = most.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        tiles.push_str(&tile(
+            "Highest bandwidth",
+            &format!("{most:.0} MB/s"),
+            &format!("at {}", size(point)),
+        ));
+    }
+    let rates = points.iter().filter_map(|point| Some((point, point["nic"]["rate_per_s"].as_f64()?)));
+    if let Some((point, rate)) = rates.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        let text = format!("{:.2} million/s", rate / 1e6);
+        tiles.push_str(&tile("Highest rate", &text, &format!("operations of {}", size(point))));
+    }
+    let mut rows = String::new();
+    for point in points {
+        let nic = &point["nic"];
+        let time = |key: &str| nic["latency_ns"][key].as_f64().map_or("–".to_owned(), words::time);
+        let processor = |side: &str| nic["processor_ns"][side].as_f64().map_or("–".to_owned(), words::time);
+        let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.2}"));
+        let missing = if nic["complete"] == false { " (not all were seen)" } else { "" };
+        // Writing to a string does not fail.
+        let _ = write!(
+            rows,
+            "<tr><td>{}{missing}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            size(point),
+            time("mean"),
+            time("p50"),
+            time("p99"),
+            nic["zero_load_ns"].as_f64().map_or("–".to_owned(), words::time),
+            number(bandwidth(point)),
+            number(nic["rate_per_s"].as_f64().map(|rate| rate / 1e6)),
+            processor("sender"),
+            processor("receiver"),
+        );
+    }
+    format!(
+        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div><div class=\"scroll\">\
+         <table class=\"points\"><thead><tr><th>size</th><th>mean latency</th><th>p50</th><th>p99</th><th>idle</th><th>MB/s</th>\
+         <th>million/s</th><th>sender's processor</th><th>receiver's processor</th></tr></thead><tbody>{rows}</tbody></table></div>\
+         <p class=\"note\">Latency: from when the caller's processor begins to post until the process that gets the data has seen \
+         them. Idle: the closed form for the first operation of an idle machine, where one packet has the data. MB/s: 10<sup>6</sup> B \
+         of data a second. Processors: busy for each operation.</p></section>\n"
+    )
+}
+
+fn curves(page: &Page<'_>) -> String {
+    if page.points().len() < 2 {
+        return String::new();
+    }
+    let latency = ["mean", "p99"].map(|key| (key, key));
+    let latency = plot(page, "latency", words::tick_time, &latency, &|point, key| {
+        point["nic"]["latency_ns"][key].as_f64()
+    });
+    let tick = |value: f64| format!("{value}");
+    let bandwidth = plot(page, "MB/s", tick, &[("bandwidth", "")], &|point, _| bandwidth(point));
+    format!(
+        "<section id=\"curves\"><h2>By size</h2><div class=\"pair\">{}{}</div></section>\n",
+        figure("fig-nic-latency", "Latency over size", "Mean and 99th percentile.", &latency.svg()),
+        figure("fig-nic-bandwidth", "Bandwidth over size", "Data a second.", &bandwidth.svg())
+    )
+}
+
+fn plot(
+    page: &Page<'_>,
+    title: &str,
+    format: fn(f64) -> String,
+    names: &[(&str, &str)],
+    of: &dyn Fn(&Value, &str) -> Option<f64>,
+) -> Plot {
+    let lines: Vec<Line> = names
+        .iter()
+        .enumerate()
+        .map(|(colour, (name, key))| {
+            let mark = |point: &Value| {
+                let (x, y) = (point["nic"]["size_bytes"].as_f64()?, of(point, key)?);
+                let tip = format!("{}: {name} {}", size(point), format(y));
+                Some(Mark { x, y, ci95: None, tip, is_hollow: false })
+            };
+            let marks = page.points().iter().filter_map(mark).collect();
+            Line { name: (*name).to_owned(), colour, has_marks: true, marks }
+        })
+        .collect();
+    let axis = |title: &str, format, of: &dyn Fn(&Mark) -> f64| {
+        let values: Vec<f64> = lines.iter().flat_map(|line| &line.marks).map(of).collect();
+        Axis {
+            title: title.to_owned(),
+            range: log_range(values.into_iter()),
+            is_log: true,
+            format,
+            names: Vec::new(),
+        }
+    };
+    let x = axis("size", tick_size, &|mark| mark.x);
+    let y = axis(title, format, &|mark| mark.y);
+    Plot { label: format!("{title} over size"), x, y, lines, theory: Vec::new() }
+}
+
+/// A size on an axis.
+fn tick_size(bytes: f64) -> String {
+    match bytes {
+        bytes if bytes < 1e3 => format!("{bytes} B"),
+        bytes if bytes < 1e6 => format!("{} kB", bytes / 1e3),
+        bytes => format!("{} MB", bytes / 1e6),
+    }
+}
+
+/// Where the time goes: a bar for each size, whose parts are in the order of the way.
+fn stages(page: &Page<'_>) -> String {
+    let mut bars = String::new();
+    for point in page.points() {
+        let Some(all) = mean(point) else { continue };
+        let mut parts = String::new();
+        for stage in point["nic"]["stages"].as_array().into_iter().flatten() {
+            let (place, unit, ns) = parts_of(stage);
+            // Writing to a string does not fail.
+            let _ = write!(
+                parts,
+                "<span class=\"part {place}\" style=\"width:{:.3}%\" title=\"{place}: {} {ns:.1} ns\"></span>",
+                ns / all * 100.0,
+                escape(unit)
+            );
+        }
+        let _ = write!(
+            bars,
+            "<div class=\"bar-row\"><span class=\"bar-name\">{}</span><span class=\"stack\">{parts}</span><span \
+             class=\"bar-name\">{}</span></div>",
+            size(point),
+            words::time(all)
+        );
+    }
+    let drawing = format!("<div class=\"stacks\">{bars}</div>{}", stage_table(page));
+    let note = "From left to right along the longest way: <span class=\"key near\"></span> the caller's node, \
+                <span class=\"key network\"></span> the network, <span class=\"key far\"></span> the other node. The parts of a bar \
+                sum to the mean latency; each bar has a scale of its own.";
+    format!(
+        "<section id=\"where\"><h2>Where the time goes</h2>{}</section>\n",
+        figure("fig-nic-stages", "Stages", note, &drawing)
+    )
+}
+
+/// Place, unit and time of a stage.
+fn parts_of(stage: &Value) -> (&str, &str, f64) {
+    let text = |key: &str| stage[key].as_str().unwrap_or("");
+    (text("place"), text("unit"), stage["ns"].as_f64().unwrap_or(0.0))
+}
+
+/// The same in numbers: a row for each stage, a column for each size.
+fn stage_table(page: &Page<'_>) -> String {
+    let mut all: Vec<(&str, &str)> = Vec::new();
+    for place in ["near", "network", "far"] {
+        for point in page.points() {
+            for stage in point["nic"]["stages"].as_array().into_iter().flatten() {
+                let (of, unit, _) = parts_of(stage);
+                if of == place && !all.contains(&(of, unit)) {
+                    all.push((of, unit));
+                }
+            }
+        }
+    }
+    let heads: String = page.points().iter().map(|point| format!("<th>{}</th>", size(point))).collect();
+    let mut rows = String::new();
+    for (place, unit) in all {
+        let cell = |point: &Value| {
+            let mut stages = point["nic"]["stages"].as_array().into_iter().flatten().map(parts_of);
+            stages
+                .find(|it| (it.0, it.1) == (place, unit))
+                .map_or("–".to_owned(), |(_, _, ns)| format!("{ns:.1}"))
+        };
+        let cells: String = page.points().iter().map(|point| format!("<td>{}</td>", cell(point))).collect();
+        let _ = write!(
+            rows,
+            "<tr><td><span class=\"key {place}\"></span> {place}: {}</td>{cells}</tr>",
+            escape(unit)
+        );
+    }
+    format!(
+        "<div class=\"scroll\"><table class=\"operations\"><thead><tr><th>stage, ns</th>{heads}</tr></thead><tbody>{rows}</tbody>\
+         </table></div>"
+    )
+}
