@@ -12,6 +12,7 @@ use crate::table::bare_table;
 use estimate::{Chance, Estimate};
 use flitway_experiment::spread::QUANTITIES;
 use flitway_experiment::{VERSION, schema};
+use flitway_machine::units::{self, Dimension};
 use flitway_report::shown::load;
 use input::{Entry, Input};
 use serde_json::{Map, Value, json};
@@ -270,6 +271,12 @@ fn nothing_in_common(first: &Input, other: &Input) -> String {
 pub(crate) fn of_graph(name: Option<&str>, shown: String) -> String {
     let file = name.map(|name| Path::new(name).file_name().and_then(OsStr::to_str).unwrap_or(name));
     file.map_or(shown.clone(), |file| format!("{file} {shown}").trim_end().to_owned())
+}
+
+/// What NIC operations of `size` are called, or `shown` of what has none.
+pub(crate) fn of_size(size: Option<&Value>, shown: String) -> String {
+    let bytes = size.and_then(Value::as_u64);
+    bytes.map_or(shown, |bytes| units::format(bytes, Dimension::Size))
 }
 
 /// The loads of a point, that of synthetic traffic and that of multicast operations, as the table has them.

@@ -1,7 +1,7 @@
 //! `flitway run --seeds`: the same run with one seed after the other, and how far each number is from seed to seed.
 
 use crate::args::RunArguments;
-use crate::compare::{of_graph, offered};
+use crate::compare::{of_graph, of_size, offered};
 use crate::failure::Failure;
 use crate::layout::{broken, fitted};
 use crate::progress::{Far, Line, stop_flag};
@@ -102,7 +102,7 @@ fn text(result: &Value) -> String {
     let mut table = bare_table(&["offered", "", "mean", "least", "most", "seeds"]);
     for entry in spread {
         let loads = offered([entry.get("offered_load"), entry.get("multicast_offered_load")]);
-        let mut shown = of_graph(entry["graph"].as_str(), loads);
+        let mut shown = of_graph(entry["graph"].as_str(), of_size(entry.get("size_bytes"), loads));
         for (path, heading) in QUANTITIES {
             let of = &entry["quantities"][path[1..].replace('/', ".")];
             let number = |key: &str| {

@@ -58,6 +58,20 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
     Ok(Prepared { machine, workload, targets })
 }
 
+/// Whether a setting is one of a host, or of a NIC on its bus.
+fn is_of_host(path: &str) -> bool {
+    const OF_ALL: [&str; 7] = [
+        "nic.model",
+        "nic.vc",
+        "nic.reply_vcs",
+        "nic.reply_queue",
+        "nic.send_overhead",
+        "nic.receive_overhead",
+        "nic.stripe_threshold",
+    ];
+    path.starts_with("host.") || path.starts_with("nic.") && !OF_ALL.contains(&path)
+}
+
 /// What `--set` says that has no effect on the workload of `options`.
 fn idle_settings(machine: &Machine, options: &WorkloadOptions) -> Vec<String> {
     let has_overheads = options.is_given("overheads") || options.is_given("graph");
@@ -78,6 +92,10 @@ fn idle_settings(machine: &Machine, options: &WorkloadOptions) -> Vec<String> {
     ];
     let set = machine.effective.iter().filter(|effective| effective.origin == Origin::Set);
     let idle = set.filter_map(|set| {
+        if is_of_host(&set.path) && !options.is_given("nic") {
+            let why = "only NIC operations meet the host and its NIC (--nic)";
+            return Some(format!("warning: `{}` has no effect in this run: {why}", set.path));
+        }
         let (_, _, why) = tables.iter().find(|(path, used, _)| set.path.starts_with(path) && !used)?;
         Some(format!("warning: `{}` has no effect in this run: {why}", set.path))
     });

@@ -4,7 +4,7 @@ use flitway_report::stats::independent;
 use serde_json::{Map, Value, json};
 
 /// The numbers that are compared, from seed to seed and from result to result: path in a point, and heading.
-pub const QUANTITIES: [(&str, &str); 9] = [
+pub const QUANTITIES: [(&str, &str); 12] = [
     ("/multicast/accepted_load", "copies accepted"),
     ("/multicast/last_copy_latency_ns/mean", "last copy ns"),
     ("/barrier/latency_ns/mean", "barrier ns"),
@@ -14,6 +14,9 @@ pub const QUANTITIES: [(&str, &str); 9] = [
     ("/network_latency_ns/mean", "network ns"),
     ("/graph/completion_ns", "completion ns"),
     ("/train/time_ns", "train ns"),
+    ("/nic/latency_ns/mean", "latency ns"),
+    ("/nic/bandwidth_mb_per_s", "MB/s"),
+    ("/nic/rate_per_s", "operations/s"),
 ];
 
 /// The points of runs that differ in their seed alone, each under its seed, as one result: the `points` have their `seed`, and
@@ -51,6 +54,7 @@ fn of_a_load(points: &[&Value]) -> Value {
         ("offered_load", "/offered_load"),
         ("multicast_offered_load", "/multicast/offered_load"),
         ("graph", "/graph/name"),
+        ("size_bytes", "/nic/size_bytes"),
     ] {
         if let Some(load) = points.first().and_then(|point| point.pointer(path)) {
             object[key] = load.clone();

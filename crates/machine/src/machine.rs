@@ -207,12 +207,20 @@ impl Machine {
             exact: self.link.cycles_before_rounding(class),
             cycles: self.link_cycles(class, None).into(),
         });
+        // Links are above; within a node time is in picoseconds.
+        let is_in_cycles = |path: &str| {
+            let overheads = ["nic.send_overhead", "nic.receive_overhead"];
+            !["link.", "host.", "nic."].iter().any(|table| path.starts_with(table))
+                || overheads.contains(&path)
+        };
         let times = self.effective.iter().filter_map(|setting| match setting.value {
-            Value::Quantity(picos, Dimension::Time) if !setting.path.starts_with("link.") => Some(Rounding {
-                what: format!("`{}`", setting.path),
-                exact: picos as f64 * self.clock.hertz() / 1e12,
-                cycles: self.clock.cycles_ceil(Picos(picos)).0,
-            }),
+            Value::Quantity(picos, Dimension::Time) if is_in_cycles(setting.path.as_ref()) => {
+                Some(Rounding {
+                    what: format!("`{}`", setting.path),
+                    exact: picos as f64 * self.clock.hertz() / 1e12,
+                    cycles: self.clock.cycles_ceil(Picos(picos)).0,
+                })
+            }
             _ => None,
         });
         // To as many digits as there are in a sum of numbers with a fraction.

@@ -77,6 +77,8 @@ pub struct Done {
     pub seen: u32,
     /// When it had seen its warm-up.
     pub warm: Picos,
+    /// When each began, those of the warm-up too.
+    pub begun: Vec<Picos>,
 }
 
 impl Done {
@@ -123,6 +125,7 @@ impl Operator {
 impl Done {
     fn record(&mut self, story: &Story, warm_up: u32) {
         self.seen += 1;
+        self.begun.push(story.begun());
         if self.seen <= warm_up {
             self.warm = story.until();
             return;

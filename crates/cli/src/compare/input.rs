@@ -1,7 +1,7 @@
 //! What is compared: the points of results and of results of experiments.
 
 use super::estimate::Estimate;
-use super::{Difference, of_graph, offered};
+use super::{Difference, of_graph, of_size, offered};
 use crate::failure::Failure;
 use flitway_experiment::schema;
 use flitway_machine::input;
@@ -12,8 +12,12 @@ use std::path::Path;
 const PROBLEMS_MAX: usize = 8;
 
 /// The kinds of workload that have one point without a load of its own, by the object that it has in the result.
-const WITHOUT_LOAD: [(&str, &str); 3] =
-    [("graph", "a task graph"), ("train", "a train"), ("barrier", "a run of barriers")];
+const WITHOUT_LOAD: [(&str, &str); 4] = [
+    ("graph", "a task graph"),
+    ("train", "a train"),
+    ("barrier", "a run of barriers"),
+    ("nic", "NIC operations"),
+];
 
 /// A file.
 #[derive(Debug)]
@@ -180,7 +184,16 @@ impl Entry {
     /// Whether nothing but its place tells it from `other`.
     fn looks_like(&self, other: &Entry) -> bool {
         let kind = |it: &Entry| ["graph", "train", "multicast"].map(|kind| it.point.get(kind).is_some());
-        self.loads() == other.loads() && kind(self) == kind(other) && self.values == other.values
+        self.loads() == other.loads()
+            && self.size() == other.size()
+            && kind(self) == kind(other)
+            && self.values == other.values
+    }
+
+    /// The size of NIC operations.
+    fn size(&self) -> Option<&Value> {
+        let spread = self.spread.as_ref().and_then(|spread| spread.get("size_bytes"));
+        self.point.pointer("/nic/size_bytes").or(spread)
     }
 
     /// The task graph, where there are several in a run.
@@ -213,6 +226,7 @@ impl Entry {
         match (kind, loads) {
             (Some(("graph" | "train", name)), Some(loads)) => format!("{name} beside {loads}"),
             (_, Some(loads)) => loads,
+            (Some(("nic", name)), None) => format!("{name} of {}", of_size(self.size(), String::new())),
             (kind, None) => kind.map_or("a point without load", |(_, name)| name).to_owned(),
         }
     }
@@ -228,7 +242,7 @@ impl Entry {
     /// As the first column of a table has it.
     pub(super) fn offered(&self) -> String {
         let varied = self.varied();
-        let shown = if varied.is_empty() { offered(self.loads()) } else { varied };
+        let shown = if varied.is_empty() { of_size(self.size(), offered(self.loads())) } else { varied };
         of_graph(self.graph(), shown)
     }
 
@@ -245,6 +259,9 @@ impl Entry {
         }
         if let Some(graph) = self.graph() {
             object["graph"] = json!(graph);
+        }
+        if let Some(size) = self.size() {
+            object["size_bytes"] = size.clone();
         }
         object
     }

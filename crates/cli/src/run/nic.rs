@@ -2,6 +2,7 @@
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
+use crate::faults::links;
 use crate::layout::{self, Column, broken};
 use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
@@ -42,6 +43,7 @@ pub(crate) fn run(
             if seen.len() == tasks.len() {
                 lines.push(summary(&seen));
             }
+            lines.extend(links(&result.counters.link, &format!("{}: ", size(result.choice.bytes))));
             if manner().verbose {
                 let counters = &result.counters;
                 lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
@@ -85,7 +87,7 @@ fn header(session: &Session, workload: &NicWorkload) -> String {
         operation.verb.name(),
         operation.by.name(),
         plural(*count, "operation", "s"),
-        count.div_ceil(10),
+        count.div_ceil(10).max(outstanding.unwrap_or(0)),
     );
     format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
 }
@@ -97,7 +99,7 @@ fn row(result: &NicResult) -> String {
         number.map_or_else(|| "-".to_owned(), |number| format!("{number:.digits$}"))
     };
     let p99 = all.get(((all.len() * 99).div_ceil(100)).max(1) - 1);
-    let [sender, receiver] = result.processor_ns();
+    let [sender, receiver] = [0, 1].map(|side| result.processor_ns().map(|of| of[side]));
     let cells = [
         size(result.choice.bytes),
         known(result.mean_ns(), 1),
@@ -105,8 +107,8 @@ fn row(result: &NicResult) -> String {
         known(result.zero_load.map(Picos::as_nanos), 1),
         known(result.bandwidth_mb_per_s(), 1),
         known(result.rate_per_s().map(|rate| rate / 1e6), 3),
-        format!("{sender:.1}"),
-        format!("{receiver:.1}"),
+        known(sender, 1),
+        known(receiver, 1),
     ];
     layout::line(&COLUMNS, cells.iter().map(String::as_str))
 }
@@ -115,7 +117,8 @@ fn row(result: &NicResult) -> String {
 fn summary(results: &[Seen]) -> String {
     let text = "\nmean, p99: from when the caller's processor begins to post until the data have been seen. idle: the closed form for \
                 the first operation of an idle machine with all translations, where one packet has the data. MB/s: 10^6 B of \
-                data a second. M/s: million operations a second, of a stream. sender, receiver: time of their processors for each";
+                data a second. M/s: million operations a second, of a stream. sender, receiver: time of their processors for each. The mean \
+                can differ from idle by the phase of the clock, a cycle for each packet";
     let mut text = broken(text, 2);
     let step = results.len().div_ceil(SIZES);
     let shown: Vec<&Seen> = results.iter().step_by(step.max(1)).collect();
@@ -147,15 +150,16 @@ struct Seen {
     limit: Option<String>,
 }
 
-/// What limits a stream.
+/// What limits a stream, or that it is too short to say what it does in a second.
 fn limit(result: &NicResult) -> Option<String> {
+    let size = size(result.choice.bytes);
+    if result.choice.outstanding.is_some() && result.is_complete && result.rate_per_s().is_none() {
+        return Some(format!("{size}: too short for a rate; --count says how many, more than are under way"));
+    }
     let Busy { part, side, share } = result.limit()?;
     let node = result.choice.nodes[side];
-    Some(format!(
-        "{}: limited by the {part} of node {node}, full {:.0} % of the time",
-        size(result.choice.bytes),
-        share * 100.0
-    ))
+    let part = part.strip_suffix(" the node").map_or_else(|| format!("{part} of"), str::to_owned);
+    Some(format!("{size}: limited by the {part} node {node}, full {:.0} % of the time", share * 100.0))
 }
 
 /// Operations that nobody has seen are a fault.

@@ -36,18 +36,14 @@ pub(crate) fn run(
     Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)
 }
 
-/// What there was of a train that somebody stopped.
-fn stopped(result: &TrainResult) -> String {
+/// What there was of a train that is not complete.
+fn incomplete(result: &TrainResult) -> String {
     let (packets, time) = (result.counters.packets_delivered, result.last_ns());
     if packets == 0 {
-        return "stopped before a packet was delivered".to_owned();
+        return "not complete: no packet was delivered".to_owned();
     }
-    let rate = packets as f64 / time * 1_000.0;
-    format!(
-        "time       {time:12.1} ns: to packet {packets}, the last one delivered before it was stopped\n\
-         rate       {rate:12.3} packets/us, {:.1} MB/s of payload",
-        rate * f64::from(result.choice.payload)
-    )
+    let count = result.choice.count;
+    format!("not complete: {packets} of {count} packets were delivered, the last one after {time:.1} ns")
 }
 
 /// The text of `result`.
@@ -61,7 +57,7 @@ pub(super) fn text(session: &Session, workload: &TrainWorkload, result: &TrainRe
         choice.from,
         choice.to,
     );
-    let Some(time) = result.time_ns() else { return head + &stopped(result) };
+    let Some(time) = result.time_ns() else { return head + &incomplete(result) };
     let rate = f64::from(choice.count) / time * 1_000.0;
     let payload = rate * f64::from(choice.payload);
     let repeats = session.fabric().chip.repeat_share();

@@ -98,7 +98,7 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
 /// Operations of a process that count, unless it is said how many: one after the other, where they differ by the phase of the
 /// clock alone, and of a stream.
 const COUNT: u32 = 10;
-const COUNT_OF_STREAM: u32 = 200;
+const COUNT_OF_STREAM: u32 = 1000;
 
 pub(super) const KIND: Kind = Kind {
     id: KindId::Nic,
@@ -259,7 +259,8 @@ impl Tasks for NicWorkload {
         let Operation { verb, nodes, by } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let fit = |&bytes: &u64| {
-            let warm_up = count.div_ceil(10);
+            // A stream is what it is when as many are under way as there will be.
+            let warm_up = count.div_ceil(10).max(outstanding.unwrap_or(0));
             let choice = NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, processes };
             session.fit_nic(choice).map_err(|error| vec![misfit(error)])
         };

@@ -69,7 +69,7 @@ settings! {
     /// The same of what a processor has just written, and has in its cache: a descriptor.
     CACHED_READ_LATENCY = "host.cached_read_latency", time(), default("200 ns"), for ON_A_BUS, source("OQ-T10");
 
-    /// Time until a process that polls sees what is in memory.
+    /// Time until a process that polls sees what is in memory. Its processor is busy with each event for so long.
     POLL = "host.poll", time(), default("70 ns"), for ON_A_BUS, source("OQ-T9");
 
     /// Time that a processor takes to write a descriptor into memory.

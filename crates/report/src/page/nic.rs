@@ -3,6 +3,8 @@
 use super::plot::{Axis, Line, Mark, Plot, log_range};
 use super::sections::{figure, tile};
 use super::{Page, escape, words};
+use crate::session::nic::{Stage, stage_names};
+use flitway_nic::host::story::Unit;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -14,7 +16,8 @@ pub(super) fn is(points: &[Value]) -> bool {
 /// What was measured, in words.
 pub(super) fn workload(workload: &Value) -> Option<String> {
     let of = |key: &str| workload[key].as_str();
-    let how = of("outstanding").map_or("one after the other".to_owned(), |many| format!("{many} under way"));
+    let how = of("outstanding")
+        .map_or("ping-pong, or one get after the other".to_owned(), |many| format!("{many} under way"));
     let processes = of("processes").filter(|many| *many != "1");
     let processes = processes.map_or(String::new(), |many| format!(", {many} processes of each node"));
     Some(format!("NIC operation {}, {}, {how}{processes}", of("nic")?, of("size")?))
@@ -82,14 +85,41 @@ fn summary(page: &Page<'_>) -> String {
             processor("receiver"),
         );
     }
+    let limits: String = points.iter().filter_map(limit).collect();
     format!(
-        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div><div class=\"scroll\">\
+        "<section id=\"summary\"><h2>What came out</h2><div class=\"tiles\">{tiles}</div><ul class=\"verdicts\">{limits}</ul>\
+         <div class=\"scroll\">\
          <table class=\"points\"><thead><tr><th>size</th><th>mean latency</th><th>p50</th><th>p99</th><th>idle</th><th>MB/s</th>\
          <th>million/s</th><th>sender's processor</th><th>receiver's processor</th></tr></thead><tbody>{rows}</tbody></table></div>\
          <p class=\"note\">Latency: from when the caller's processor begins to post until the process that gets the data has seen \
          them. Idle: the closed form for the first operation of an idle machine, where one packet has the data. MB/s: 10<sup>6</sup> B \
          of data a second. Processors: busy for each operation.</p></section>\n"
     )
+}
+
+/// What limits a stream, and what was lost.
+fn limit(point: &Value) -> Option<String> {
+    let nic = &point["nic"];
+    if nic["complete"] == false {
+        let counters =
+            nic["counters"].as_array().into_iter().flatten().filter_map(Value::as_object).flatten();
+        let dropped = counters.filter(|(name, count)| name.ends_with("dropped") && count.as_u64() > Some(0));
+        let dropped: Vec<String> = dropped.map(|(name, count)| format!("{count} {name}")).collect();
+        let why = if dropped.is_empty() { "packets were lost".to_owned() } else { dropped.join(", ") };
+        return Some(format!(
+            "<li><strong>{}</strong>: not all were seen, {}</li>",
+            size(point),
+            escape(&why)
+        ));
+    }
+    let busiest = nic.get("rate_per_s").and(nic["busy"].get(0))?;
+    Some(format!(
+        "<li><strong>{}</strong>: the busiest part, full {:.0} % of the time, was the {} (node {})</li>",
+        size(point),
+        100.0 * busiest["share"].as_f64()?,
+        escape(busiest["part"].as_str()?),
+        busiest["node"]
+    ))
 }
 
 fn curves(page: &Page<'_>) -> String {
@@ -164,8 +194,9 @@ fn stages(page: &Page<'_>) -> String {
             // Writing to a string does not fail.
             let _ = write!(
                 parts,
-                "<span class=\"part {place}\" style=\"width:{:.3}%\" title=\"{place}: {} {ns:.1} ns\"></span>",
+                "<span class=\"part {place}\" style=\"width:{:.3}%;{}\" title=\"{place}: {} {ns:.1} ns\"></span>",
                 ns / all * 100.0,
+                shade(unit),
                 escape(unit)
             );
         }
@@ -178,13 +209,21 @@ fn stages(page: &Page<'_>) -> String {
         );
     }
     let drawing = format!("<div class=\"stacks\">{bars}</div>{}", stage_table(page));
-    let note = "From left to right along the longest way: <span class=\"key near\"></span> the caller's node, \
+    let note = "Along the longest way, by place: <span class=\"key near\"></span> the caller's node, \
                 <span class=\"key network\"></span> the network, <span class=\"key far\"></span> the other node. The parts of a bar \
-                sum to the mean latency; each bar has a scale of its own.";
+                sum to the mean latency; each bar has a scale of its own. The table has their names, in the order of the bars.";
     format!(
         "<section id=\"where\"><h2>Where the time goes</h2>{}</section>\n",
         figure("fig-nic-stages", "Stages", note, &drawing)
     )
+}
+
+/// How bright a unit is, so that neighbours can be told apart and found in the table.
+fn shade(unit: &str) -> String {
+    let units = Unit::ALL.map(Unit::name).into_iter().chain(["NIC port", "links", "switches", "contention"]);
+    let place = units.into_iter().position(|it| it == unit).unwrap_or(0);
+    let brightness = [0.75, 1.0, 1.25, 1.5, 1.75][place % 5];
+    format!("filter:brightness({brightness})")
 }
 
 /// Place, unit and time of a stage.
@@ -195,20 +234,14 @@ fn parts_of(stage: &Value) -> (&str, &str, f64) {
 
 /// The same in numbers: a row for each stage, a column for each size.
 fn stage_table(page: &Page<'_>) -> String {
-    let mut all: Vec<(&str, &str)> = Vec::new();
-    for place in ["near", "network", "far"] {
-        for point in page.points() {
-            for stage in point["nic"]["stages"].as_array().into_iter().flatten() {
-                let (of, unit, _) = parts_of(stage);
-                if of == place && !all.contains(&(of, unit)) {
-                    all.push((of, unit));
-                }
-            }
-        }
-    }
+    let stages =
+        || page.points().iter().flat_map(|point| point["nic"]["stages"].as_array().into_iter().flatten());
+    let all = Stage::all()
+        .map(stage_names)
+        .filter(|[place, unit]| stages().map(parts_of).any(|(of, it, _)| (of, it) == (*place, *unit)));
     let heads: String = page.points().iter().map(|point| format!("<th>{}</th>", size(point))).collect();
     let mut rows = String::new();
-    for (place, unit) in all {
+    for [place, unit] in all {
         let cell = |point: &Value| {
             let mut stages = point["nic"]["stages"].as_array().into_iter().flatten().map(parts_of);
             stages
@@ -218,7 +251,8 @@ fn stage_table(page: &Page<'_>) -> String {
         let cells: String = page.points().iter().map(|point| format!("<td>{}</td>", cell(point))).collect();
         let _ = write!(
             rows,
-            "<tr><td><span class=\"key {place}\"></span> {place}: {}</td>{cells}</tr>",
+            "<tr><td><span class=\"key {place}\" style=\"{}\"></span> {place}: {}</td>{cells}</tr>",
+            shade(unit),
             escape(unit)
         );
     }

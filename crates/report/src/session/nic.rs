@@ -19,6 +19,7 @@ use flitway_process::Together;
 use flitway_process::operator::{Done, Operator, OperatorSettings};
 use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
+use flitway_wiring::topology::End;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -163,6 +164,8 @@ pub struct NicResult {
     end: Picos,
     clock: Clock,
     rails: u32,
+    /// Flits per cycle that the links out of each node and into it carry of the longest packets.
+    carries: [[f64; 2]; 2],
     /// What an operation takes in an idle machine, if it needs one packet.
     pub zero_load: Option<Picos>,
     /// Totals.
@@ -224,21 +227,21 @@ impl NicResult {
         (!all.is_empty()).then(|| all.iter().sum::<u64>() as f64 / all.len() as f64 / 1_000.0)
     }
 
-    /// Operations a second; `None` for ping-pong, whose latency says it. They are counted from when all processes have seen
-    /// their warm-up until one has seen all but as many as are under way, or half of them: so as many have begun and are not
-    /// over at both ends.
+    /// Operations a second; `None` for ping-pong, whose latency says it, and if the run is too short. They are counted from when
+    /// the warm-up of every process has been seen until the first process begins its last one: those that begin then, or those
+    /// that are seen then, if they are fewer.
     #[must_use]
     pub fn rate_per_s(&self) -> Option<f64> {
-        let outstanding = self.choice.outstanding? as usize;
+        self.choice.outstanding.filter(|_| self.is_complete)?;
         let from = self.done.iter().map(|done| done.warm).max()?;
-        let ends = self.done.iter().map(|done| {
-            let all = done.dates.len();
-            done.dates.get((all - outstanding.min(all / 2)).checked_sub(1)?)
-        });
-        let until = *ends.collect::<Option<Vec<&Picos>>>()?.into_iter().min()?;
-        let dates = self.done.iter().flat_map(|done| &done.dates);
-        let counted = dates.filter(|&&date| from < date && date <= until).count();
-        (counted > 1).then(|| counted as f64 / (until.0 - from.0) as f64 * 1e12)
+        let until = self.done.iter().filter_map(|done| done.begun.iter().max()).min()?;
+        let within = |dates: &mut dyn Iterator<Item = &Picos>| {
+            dates.filter(|&&date| from < date && date <= *until).count() as u32
+        };
+        let begun = within(&mut self.done.iter().flat_map(|done| &done.begun));
+        let seen = within(&mut self.done.iter().flat_map(|done| &done.dates));
+        let counted = begun.min(seen);
+        (counted > 1).then(|| f64::from(counted) / (until.0 - from.0) as f64 * 1e12)
     }
 
     /// Data in MB (10^6 B) a second: of a stream over its time, of ping-pong over the latency of one.
@@ -246,6 +249,7 @@ impl NicResult {
     pub fn bandwidth_mb_per_s(&self) -> Option<f64> {
         let bytes = self.choice.bytes as f64;
         match self.choice.outstanding {
+            _ if !self.is_complete => None,
             Some(_) => Some(self.rate_per_s()? * bytes / 1e6),
             None => Some(bytes / self.mean_ns()? * 1e3 * f64::from(self.choice.processes)),
         }
@@ -260,14 +264,17 @@ impl NicResult {
         all.filter(|&(_, sum)| sum > 0).map(|(stage, sum)| (stage, sum as f64 / count / 1_000.0)).collect()
     }
 
-    /// The mean time that the processors of the callers and of the others are busy for an operation, in nanoseconds. In
-    /// ping-pong each sees and posts as many.
+    /// The mean time that the processors of the callers and of the others are busy for an operation, in nanoseconds, if all were
+    /// seen. In ping-pong each sees and posts as many.
     #[must_use]
-    pub fn processor_ns(&self) -> [f64; 2] {
+    pub fn processor_ns(&self) -> Option<[f64; 2]> {
+        if !self.is_complete {
+            return None;
+        }
         let NicChoice { verb, count, warm_up, outstanding, processes, .. } = self.choice;
         let both = u32::from(outstanding.is_none() && verb != Verb::Get) + 1;
         let operations = f64::from((count + warm_up) * processes * both);
-        [0, 1].map(|side| self.hosts[side].busy.iter().sum::<u64>() as f64 / operations / 1_000.0)
+        Some([0, 1].map(|side| self.hosts[side].busy.iter().sum::<u64>() as f64 / operations / 1_000.0))
     }
 
     /// How busy the parts of both nodes were, over the whole run, the busiest first.
@@ -277,13 +284,17 @@ impl NicResult {
         let of = |side: usize| {
             let HostCounts { bus, busy, full, flits, .. } = &self.hosts[side];
             let processor = busy.iter().copied().max().unwrap_or(0);
-            let link = self.clock.picos_floor(Cycle(flits / u64::from(self.rails)));
+            let link = |flits: u64, carries: f64| {
+                (self.clock.nanos(flits as f64 / f64::from(self.rails) / carries) * 1e3) as u64
+            };
+            let [out_of, into] = self.carries[side];
             let parts = [
                 ("processor", processor),
                 ("bus to the NIC", bus.down),
                 ("bus from the NIC", bus.up),
                 ("reads under way on the bus", bus.full),
-                ("link to the node", link.0),
+                ("link into the node", link(*flits, into)),
+                ("link out of the node", link(self.hosts[1 - side].flits, out_of)),
             ];
             let all = parts.into_iter().chain(full.iter().copied());
             all.map(move |(part, time)| Busy { part, side, share: (time as f64 / whole).min(1.0) })
@@ -296,7 +307,7 @@ impl NicResult {
     /// What limits a stream: the busiest part, if it is hardly ever idle.
     #[must_use]
     pub fn limit(&self) -> Option<Busy> {
-        self.choice.outstanding?;
+        self.choice.outstanding.filter(|_| self.is_complete)?;
         self.busy().into_iter().next().filter(|busy| busy.share >= LIMITS)
     }
 
@@ -330,8 +341,9 @@ impl NicResult {
             nic["latency_ns"] = json!({
                 "mean": mean, "min": ns(min), "p50": share(0.5), "p99": share(0.99), "p999": share(0.999), "max": ns(max),
             });
-            let [sender, receiver] = self.processor_ns();
-            nic["processor_ns"] = json!({ "sender": sender, "receiver": receiver });
+            if let Some([sender, receiver]) = self.processor_ns() {
+                nic["processor_ns"] = json!({ "sender": sender, "receiver": receiver });
+            }
             let stages = self.stages();
             let stages = stages.iter().map(|&(stage, ns)| {
                 let [place, unit] = stage_names(stage);
@@ -456,6 +468,7 @@ impl Session {
             end,
             clock,
             rails: self.fabric.rails,
+            carries: ends.map(|node| self.carries_of(node)),
             zero_load: self.nic_theory(run),
             counters: simulation.counters(),
             wall: started.elapsed(),
@@ -478,6 +491,14 @@ impl Session {
             let programs = programs.unwrap_or_default();
             Th::host(&settings, place, Memory::default(), programs, surroundings.clone())
         }))
+    }
+
+    /// Flits per cycle that the links out of `node` and into it carry of the longest packets, by their rates, lanes and windows.
+    fn carries_of(&self, node: NodeId) -> [f64; 2] {
+        let (switch, port) = self.fabric.topology().home(node);
+        let format = self.fabric.chip.format();
+        let flits = format.packet_flits(format.mtu_bytes);
+        [End::Node(node), End::Switch(switch, port)].map(|end| self.fabric.carries(end, flits, 1.0))
     }
 
     /// When the first operation is seen in an idle machine with all translations.
