@@ -101,17 +101,21 @@ impl Submissions {
             Submission::Hdq => (Queue::Hdq(process), desk.at, DESCRIPTOR),
             Submission::Sdq => (Queue::Sdq(process), plus(desk.at, settings.host.store), DOORBELL),
         };
-        desk.ask(plus(begins, bus.burst_time), ThEvent::Burst(queue, *post, bytes));
-        Posting::Until(plus(begins, Picos(bus.burst_time.0 * u64::from(bus.bursts(bytes)))))
+        // All are asked for now, so that none of the next descriptor comes in between, however fast a processor is.
+        let (mut left, mut written) = (bytes, begins);
+        while left > 0 {
+            written = plus(written, bus.burst_time);
+            desk.ask(written, ThEvent::Burst(queue, *post, left));
+            left -= bus.burst.min(left);
+        }
+        Posting::Until(written)
     }
 
     /// A processor has written a burst; `left` bytes had not been written before.
     pub(super) fn burst(&mut self, desk: &mut AtDesk<'_>, queue: Queue, mut post: Post, left: u32) {
-        let bus = *desk.bus.settings();
-        let bytes = bus.burst.min(left);
+        let bytes = desk.bus.settings().burst.min(left);
         let there = desk.bus.write(desk.at, bytes);
         if left > bytes {
-            desk.ask(plus(desk.at, bus.burst_time), ThEvent::Burst(queue, post, left - bytes));
             return;
         }
         post.story.pass(Unit::Processor, desk.at);
