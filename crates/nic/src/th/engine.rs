@@ -207,6 +207,8 @@ impl Th {
         let transfer = self.engine.asking(unit);
         let mut story = transfer.waits.take().expect("it waits for one translation");
         story.pass(In::Translation, desk.at);
+        // Further requests have waited for it too.
+        transfer.job.story = story;
         let (request, bytes) = (transfer.next(desk), transfer.job.bytes);
         self.engine.request(desk, unit, request, story);
         if self.engine.asking(unit).asked == bytes {
