@@ -2,6 +2,7 @@
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
 //! * [`sp`], [`tiled`] and [`elite`]: the SP Switch, the tiled switch and the Elite4 likewise.
+//! * [`th`]: a host with the NIC of TH Express-2, by the picosecond.
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`explore`]: how every state of a small world is looked at.
@@ -28,4 +29,5 @@ pub mod record;
 pub mod retry;
 pub mod script;
 pub mod sp;
+pub mod th;
 pub mod tiled;

@@ -1,0 +1,369 @@
+//! The host and the NIC of TH Express-2, as `flitway_nic::host` and `flitway_nic::th` say it, sentence by sentence.
+//!
+//! What is due stands in one list, of which the first is looked for; what waits stands in lists in the order in which it came.
+//! The fabric around it is the fast one: it has its own reference models.
+
+mod bus;
+mod engine;
+mod processor;
+mod receive;
+mod submission;
+mod translation;
+
+use bus::{Bus, Read};
+use engine::{Job, Outbound, Unit};
+use flitway_engine::random::{Purpose, Stream};
+use flitway_engine::{Cycle, Picos};
+use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, Packet, Ticket};
+use flitway_nic::Place;
+use flitway_nic::host::memory::{Address, Memory};
+use flitway_nic::host::program::{News, Operation, Program, Verb};
+use flitway_nic::host::story::{Stage, Story, Unit as Part};
+use flitway_nic::host::{AnyHost, HostCounts, IdleTime, NIC_PROCESS, Surroundings};
+use flitway_nic::th::{AtcCounts, ThCounts, ThSettings};
+use flitway_wiring::{Destination, NodeId, RailId};
+use processor::Processor;
+use receive::{Arrived, Ring};
+use submission::{Descriptor, Queue};
+use translation::Atc;
+
+/// What a packet says.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    says: Says,
+    story: Story,
+    data: Option<Box<[u8]>>,
+}
+
+/// Which operation: its node, its process, its number there.
+type Name = (NodeId, u8, u64);
+
+/// What a packet says but for its data.
+#[derive(Clone, Copy, Debug)]
+struct Says {
+    name: Name,
+    verb: Verb,
+    /// It is the answer to a get, and not what asks for it.
+    is_answer: bool,
+    /// Where the data go, in the node that it is for; where a request reads.
+    to: Address,
+    /// Data of the packet in bytes.
+    bytes: u64,
+    /// Data of the operation in bytes.
+    of: u64,
+    /// Of a request: where the data go that it asks for.
+    back: Address,
+}
+
+/// What is due.
+#[derive(Debug)]
+enum Due {
+    /// A processor may be free.
+    Free(u8),
+    /// Memory has news for a process, from one of its rings.
+    Visible(u8, Ring, News),
+    /// The process has seen them.
+    Seen(u8, Ring, News),
+    /// A processor has written a burst of so many bytes of a descriptor, or of its doorbell; it may be the last.
+    Burst(Queue, Descriptor, u32, bool),
+    /// The NIC has a descriptor in a queue on the chip.
+    Written(usize, Descriptor),
+    /// The NIC hears the doorbell of a queue in memory.
+    Rung(usize, Descriptor),
+    /// A process knows that its queue has room for so many more.
+    Room(Queue, u32),
+    /// Memory has what is read.
+    Fetched(Read),
+    /// The NIC has it.
+    HasRead(Read),
+    /// A unit may take a descriptor.
+    Ready(usize),
+    /// A unit has decoded one.
+    Decoded(usize, Job, Story),
+    /// A packet is handed to the NIC port of a rail.
+    Handed(RailId, Outbound),
+    /// A packet has been parsed.
+    Parsed(Letter),
+    /// So many bytes of the receive buffer are free.
+    Left(u64),
+    /// Memory has bytes.
+    Landed(Address, Box<[u8]>),
+    /// The NIC knows that so many entries of a ring are free.
+    Entries(u8, Ring, u32),
+    /// What waits for an entry has waited long enough.
+    GivesUp(u8, Ring, u64),
+}
+
+/// A host with its NIC and its programs.
+#[derive(Debug)]
+struct Host {
+    node: NodeId,
+    settings: ThSettings,
+    surroundings: Surroundings<Letter>,
+    /// The date, and the cycle in which it is dealt with.
+    at: Picos,
+    now: Cycle,
+    /// What is due, in the order in which it was asked for.
+    due: Vec<(Picos, Due)>,
+    /// What it does in this call.
+    packets: Vec<Packet>,
+    drained: Vec<Ticket>,
+    memory: Memory,
+    processors: Vec<Processor>,
+    bus: Bus,
+    /// Descriptors on the chip: those of each HDQ, then those of each SDQ, then requests of other nodes.
+    sources: Vec<Vec<Descriptor>>,
+    /// Which source the next search begins with.
+    source_turn: usize,
+    /// By SDQ: descriptors in memory that the NIC knows of; those that are read.
+    known: Vec<Vec<Descriptor>>,
+    reading: Vec<Vec<Descriptor>>,
+    /// Which SDQ the next search begins with.
+    sdq_turn: usize,
+    /// By group: descriptors that it still has room for.
+    group_room: Vec<u32>,
+    units: Vec<Unit>,
+    /// Since when all units are busy, if they are, and for how long they have been before.
+    all_busy_since: Option<u64>,
+    all_busy: u64,
+    /// Which unit the network interface looks at first, and the rail that comes next.
+    unit_turn: usize,
+    rail_turn: usize,
+    /// By rail: packets in the source queue or on their way there.
+    in_port: Vec<u32>,
+    /// Packets in source queues: rail, letter, and what was sent.
+    in_source_queues: Vec<(RailId, u64, Outbound)>,
+    /// Bytes that have been handed over, of operations of which not all have left and that want to know.
+    leaving: Vec<(Name, u64)>,
+    lanes: Stream,
+    /// Packets in the NIC ports, in the order of delivery.
+    arrived: Vec<Arrived>,
+    /// Bytes of the receive buffer that are free.
+    buffer: u64,
+    /// What has been written of operations of which not all has.
+    written: Vec<(Name, u64)>,
+    /// By process: MPQ and EQ.
+    rings: Vec<[receive::RingState; 2]>,
+    atc: Atc,
+    counts: ThCounts,
+    atc_counts: AtcCounts,
+    flits: u64,
+}
+
+/// The host of the node that `place` names, with a processor for each of `programs`.
+#[must_use]
+pub fn host(
+    settings: &ThSettings,
+    place: Place,
+    memory: Memory,
+    programs: Vec<Box<dyn Program>>,
+    surroundings: Surroundings<Letter>,
+) -> Box<dyn AnyHost> {
+    let ThSettings { hdqs, hdq_depth, sdqs, sdq_depth, sdq_groups, group_room, .. } = *settings;
+    let (processes, sdqs) = (programs.len(), sdqs as usize);
+    let mut host = Host {
+        node: place.node,
+        settings: *settings,
+        surroundings,
+        at: Picos(0),
+        now: Cycle::ZERO,
+        due: Vec::new(),
+        packets: Vec::new(),
+        drained: Vec::new(),
+        memory,
+        processors: programs.into_iter().map(|it| Processor::new(it, hdq_depth, sdq_depth)).collect(),
+        bus: Bus::new(settings.host.bus),
+        sources: vec![Vec::new(); hdqs as usize + sdqs + 1],
+        source_turn: 0,
+        known: vec![Vec::new(); sdqs],
+        reading: vec![Vec::new(); sdqs],
+        sdq_turn: 0,
+        group_room: vec![group_room; sdq_groups as usize],
+        units: (0..settings.units).map(|_| Unit::default()).collect(),
+        all_busy_since: None,
+        all_busy: 0,
+        unit_turn: 0,
+        rail_turn: 0,
+        in_port: vec![0; place.rails as usize],
+        in_source_queues: Vec::new(),
+        leaving: Vec::new(),
+        lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
+        arrived: Vec::new(),
+        buffer: settings.receive_buffer.into(),
+        written: Vec::new(),
+        rings: (0..processes).map(|_| receive::rings(settings)).collect(),
+        atc: Atc::new(&settings.atc),
+        counts: ThCounts::default(),
+        atc_counts: AtcCounts::default(),
+        flits: 0,
+    };
+    (0..processes).for_each(|process| host.ask(Picos(0), Due::Free(process as u8)));
+    Box::new(host)
+}
+
+impl Host {
+    /// Asks for `due` at `at`.
+    fn ask(&mut self, at: Picos, due: Due) {
+        assert!(at >= self.at, "nothing is due before now");
+        self.due.push((at, due));
+    }
+
+    /// A date so much later.
+    fn after(&self, time: Picos) -> Picos {
+        Picos(self.at.0 + time.0)
+    }
+
+    /// What is due first, if by `until`: of the same date what was asked for first.
+    fn first(&mut self, until: Picos) -> Option<Due> {
+        let mut first: Option<usize> = None;
+        for (place, (at, _)) in self.due.iter().enumerate() {
+            if *at <= until && first.is_none_or(|first| *at < self.due[first].0) {
+                first = Some(place);
+            }
+        }
+        let (at, due) = self.due.remove(first?);
+        self.at = at;
+        Some(due)
+    }
+
+    fn handle(&mut self, due: Due) {
+        match due {
+            Due::Free(process) => self.next_task(process),
+            Due::Visible(process, ring, news) => self.visible(process, ring, news),
+            Due::Seen(process, ring, news) => self.seen(process, ring, &news),
+            Due::Burst(queue, descriptor, bytes, is_last) => self.burst(queue, descriptor, bytes, is_last),
+            Due::Written(queue, descriptor) => self.in_hdq(queue, descriptor),
+            Due::Rung(queue, descriptor) => self.rung(queue, descriptor),
+            Due::Room(queue, count) => self.has_room(queue, count),
+            Due::Fetched(read) => self.complete(read),
+            Due::HasRead(read) => self.has_read(read),
+            Due::Ready(unit) => self.unit_ready(unit),
+            Due::Decoded(unit, job, story) => self.decoded(unit, job, story),
+            Due::Handed(rail, packet) => self.handed(rail, packet),
+            Due::Parsed(letter) => self.parsed(letter),
+            Due::Left(bytes) => self.has_left_buffer(bytes),
+            Due::Landed(to, data) => self.memory.write(to, &data),
+            Due::Entries(process, ring, count) => self.entries_free(process, ring, count),
+            Due::GivesUp(process, ring, number) => self.gives_up(process, ring, number),
+        }
+    }
+
+    /// It is cycle `now`.
+    fn enter(&mut self, now: Cycle) {
+        self.now = now;
+        self.at = self.surroundings.clock.picos_floor(now);
+    }
+
+    fn leave(&mut self, out: &mut Outgoing) {
+        self.packets.drain(..).for_each(|packet| out.push(packet));
+        self.drained.drain(..).for_each(|ticket| out.drain(ticket));
+    }
+
+    /// Hands a packet to the NIC port of `rail`: the number of its letter.
+    fn hand(&mut self, to: NodeId, rail: RailId, payload: u16, letter: Letter) -> u64 {
+        let number = self.surroundings.letters.lay(self.node, letter);
+        self.packets.push(Packet {
+            destination: Destination::Node(to),
+            rail,
+            lane: self.lanes.bits() as u32,
+            payload,
+            created: self.now,
+            flow: Flow::new(FlowKind::Message, number).of_process(NIC_PROCESS),
+        });
+        number
+    }
+
+    /// The story of a packet from when it was handed to a NIC port until it is delivered.
+    fn cross(&self, story: &mut Story, delivery: &Delivery) {
+        let clock = self.surroundings.clock;
+        let IdleTime { all, switches } =
+            (self.surroundings.idle)(delivery.source, delivery.destination, delivery.payload);
+        let taken = delivery.delivered.0 - delivery.injected.0;
+        let idle = all.min(taken);
+        let links = idle - switches.min(idle);
+        let cycles =
+            [(Stage::NicPort, 0), (Stage::Links, links), (Stage::Switches, idle), (Stage::Contention, taken)];
+        for (stage, cycles) in cycles {
+            story.pass_stage(stage, clock.picos_floor(Cycle(delivery.injected.0 + cycles)));
+        }
+        story.cross();
+    }
+}
+
+impl AnyHost for Host {
+    fn run(&mut self, now: Cycle, out: &mut Outgoing) {
+        self.now = now;
+        let until = self.surroundings.clock.picos_floor(now);
+        while let Some(due) = self.first(until) {
+            self.handle(due);
+        }
+        self.leave(out);
+    }
+
+    fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
+        self.enter(now);
+        self.flits += u64::from(delivery.flits);
+        let letter = self.surroundings.letters.take(delivery.source, delivery.flow.tag);
+        self.arrive(delivery, letter);
+        self.leave(out);
+    }
+
+    fn sent(&mut self, now: Cycle, rail: RailId, flow: Flow, out: &mut Outgoing) {
+        self.enter(now);
+        self.has_left(rail, flow.tag);
+        self.leave(out);
+    }
+
+    fn next(&self) -> Option<Cycle> {
+        let first = self.due.iter().map(|(at, _)| *at).min();
+        first.map(|at| self.surroundings.clock.cycles_ceil(at))
+    }
+
+    fn program(&self, process: u8) -> &dyn Program {
+        &*self.processors[usize::from(process)].program
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    fn counts(&self, at: Picos) -> HostCounts {
+        let ThCounts { descriptors, fetches, packets, held, waited, dropped } = self.counts;
+        let AtcCounts { hits, misses, replaced } = self.atc_counts;
+        let now_busy = self.all_busy_since.map_or(0, |since| at.0 - since);
+        HostCounts {
+            bus: self.bus.counts,
+            busy: self.processors.iter().map(|processor| processor.busy).collect(),
+            flits: self.flits,
+            nic: vec![
+                ("descriptors of HDQs", descriptors[0]),
+                ("descriptors of SDQs", descriptors[1]),
+                ("requests of other nodes", descriptors[2]),
+                ("reads of descriptors", fetches),
+                ("packets sent", packets),
+                ("packets held in the NIC port", held),
+                ("mini-packets that waited for an entry", waited[0]),
+                ("events that waited for an entry", waited[1]),
+                ("mini-packets dropped", dropped[0]),
+                ("events dropped", dropped[1]),
+                ("translations in the ATC", hits),
+                ("translations read from memory", misses),
+                ("translations replaced", replaced),
+            ],
+            full: vec![("units of the protocol engine", self.all_busy + now_busy)],
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.due.is_empty()
+            && self.bus.is_idle()
+            && self.sources.iter().chain(&self.known).chain(&self.reading).all(Vec::is_empty)
+            && self.units.iter().all(Unit::is_idle)
+            && self.in_port.iter().all(|&count| count == 0)
+            && self.leaving.is_empty()
+            && self.arrived.is_empty()
+            && self.written.is_empty()
+            && self.rings.iter().flatten().all(receive::RingState::is_idle)
+            && self.atc.is_idle()
+    }
+}

@@ -1,0 +1,128 @@
+//! Processors: each does one thing after the other.
+
+use super::submission::Descriptor;
+use super::{Due, Host, News, Operation, Part, Program, Ring, Story};
+use flitway_engine::Picos;
+use flitway_nic::host::program::Submission;
+
+#[derive(Debug)]
+pub(super) struct Processor {
+    pub(super) program: Box<dyn Program>,
+    /// What it has to do, in order.
+    todo: Vec<Task>,
+    free: Picos,
+    /// It waits for room in its queue.
+    waits: bool,
+    /// The number of the next operation.
+    next: u64,
+    /// Picoseconds in which it was busy.
+    pub(super) busy: u64,
+    /// Descriptors that, as far as it knows, its queue on the chip and that in memory have room for.
+    pub(super) hdq_room: u32,
+    pub(super) sdq_room: u32,
+}
+
+#[derive(Debug)]
+enum Task {
+    Begin,
+    See(Ring, News),
+    Post(Operation),
+    /// An operation that it has come to, and for which there was no room.
+    Wait(Descriptor),
+}
+
+impl Processor {
+    pub(super) fn new(program: Box<dyn Program>, hdq_room: u32, sdq_room: u32) -> Self {
+        let todo = vec![Task::Begin];
+        Processor { program, todo, free: Picos(0), waits: false, next: 0, busy: 0, hdq_room, sdq_room }
+    }
+
+    fn act(&mut self, at: Picos, news: Option<&News>) {
+        let mut operations = Vec::new();
+        self.program.act(at, news, &mut operations);
+        self.todo.extend(operations.into_iter().map(Task::Post));
+    }
+}
+
+impl Host {
+    fn processor(&mut self, process: u8) -> &mut Processor {
+        &mut self.processors[usize::from(process)]
+    }
+
+    pub(super) fn visible(&mut self, process: u8, ring: Ring, news: News) {
+        self.processor(process).todo.push(Task::See(ring, news));
+        self.next_task(process);
+    }
+
+    pub(super) fn seen(&mut self, process: u8, ring: Ring, news: &News) {
+        self.entry_seen(process, ring);
+        let at = self.at;
+        self.processor(process).act(at, Some(news));
+    }
+
+    /// The queue that `process` may wait for has room.
+    pub(super) fn go_on(&mut self, process: u8) {
+        let at = self.at;
+        let processor = self.processor(process);
+        if processor.waits {
+            processor.waits = false;
+            processor.free = at;
+            self.ask(at, Due::Free(process));
+        }
+    }
+
+    /// The processor does what comes next, if it is free.
+    pub(super) fn next_task(&mut self, process: u8) {
+        let (at, poll) = (self.at, self.settings.host.poll);
+        let processor = self.processor(process);
+        if processor.waits || processor.free > at || processor.todo.is_empty() {
+            return;
+        }
+        match processor.todo.remove(0) {
+            Task::Begin => {
+                processor.act(at, None);
+                self.busy_for(process, Picos(0));
+            }
+            Task::See(ring, mut news) => {
+                let seen = self.after(poll);
+                news.story.pass(Part::Poll, seen);
+                self.ask(seen, Due::Seen(process, ring, news));
+                self.busy_for(process, poll);
+            }
+            Task::Post(operation) => {
+                let number = processor.next;
+                processor.next += 1;
+                let story = Story::begin(at);
+                self.try_to_post(process, Descriptor::of(process, number, operation, story));
+            }
+            Task::Wait(descriptor) => self.try_to_post(process, descriptor),
+        }
+    }
+
+    fn try_to_post(&mut self, process: u8, mut descriptor: Descriptor) {
+        let at = self.at;
+        let processor = self.processor(process);
+        processor.busy += at.0 - descriptor.story.until().0;
+        descriptor.story.pass(Part::Processor, at);
+        let room = match descriptor.by {
+            Submission::Hdq => &mut processor.hdq_room,
+            Submission::Sdq => &mut processor.sdq_room,
+        };
+        if *room == 0 {
+            processor.waits = true;
+            processor.todo.insert(0, Task::Wait(descriptor));
+        } else {
+            *room -= 1;
+            let time = self.write_descriptor(process, descriptor);
+            self.busy_for(process, time);
+        }
+    }
+
+    fn busy_for(&mut self, process: u8, time: Picos) {
+        let free = self.after(time);
+        let processor = self.processor(process);
+        processor.busy += time.0;
+        processor.free = free;
+        self.ask(free, Due::Free(process));
+    }
+}

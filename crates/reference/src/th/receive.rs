@@ -1,0 +1,256 @@
+//! The receive path: the receive buffer, the rings of processes, and what is written for them.
+
+use super::engine::{Job, news};
+use super::submission::Descriptor;
+use super::translation::Waiter;
+use super::{Address, Due, Host, Letter, Name, News, Part, Says, Story, Verb};
+use flitway_engine::Picos;
+use flitway_fabric::Delivery;
+use flitway_nic::host::program::What;
+use flitway_nic::th::{DOORBELL, ENTRY_HEAD, EVENT, ThSettings};
+
+/// A packet that the NIC port keeps.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    delivery: Delivery,
+    letter: Letter,
+}
+
+/// A ring in the memory of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ring {
+    Mpq = 0,
+    Eq = 1,
+}
+
+/// What is written when its page is known.
+#[derive(Debug)]
+pub(super) enum Write {
+    Mini(Letter),
+    Data(Letter),
+    Event(u8, News),
+}
+
+impl Write {
+    fn story(&mut self) -> &mut Story {
+        match self {
+            Write::Mini(letter) | Write::Data(letter) => &mut letter.story,
+            Write::Event(_, news) => &mut news.story,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct RingState {
+    entries: u32,
+    /// Entries that the NIC knows to be free.
+    free: u32,
+    /// What waits for one, each with a number, and the next number.
+    waiting: Vec<(u64, Write)>,
+    next: u64,
+    /// Entries that the process has seen and not told of.
+    seen: u32,
+}
+
+/// The MPQ and the EQ of a process.
+pub(super) fn rings(settings: &ThSettings) -> [RingState; 2] {
+    [settings.mpq, settings.eq].map(|entries| RingState {
+        entries,
+        free: entries,
+        waiting: Vec::new(),
+        next: 0,
+        seen: 0,
+    })
+}
+
+impl RingState {
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+/// The page of an MPQ, and that of an EQ.
+const PAGES: [u64; 2] = [1 << 40, (1 << 40) + 1];
+
+impl Host {
+    fn ring(&mut self, process: u8, ring: Ring) -> &mut RingState {
+        &mut self.rings[usize::from(process)][ring as usize]
+    }
+
+    /// A packet is in the NIC port.
+    pub(super) fn arrive(&mut self, delivery: &Delivery, mut letter: Letter) {
+        self.cross(&mut letter.story, delivery);
+        self.arrived.push(Arrived { delivery: *delivery, letter });
+        if !self.drain() {
+            self.counts.held += 1;
+        }
+    }
+
+    /// Drains packets, the first first, as long as there is room: whether none is left.
+    fn drain(&mut self) -> bool {
+        while let Some(Arrived { delivery, letter }) = self.arrived.first() {
+            let bytes = u64::from(delivery.payload);
+            if bytes > self.buffer {
+                return false;
+            }
+            let (ticket, mut letter) = (delivery.ticket(), letter.clone());
+            self.arrived.remove(0);
+            self.buffer -= bytes;
+            self.drained.push(ticket);
+            letter.story.pass(Part::Room, self.at);
+            let parsed = Picos(self.at.0 + self.settings.receive.0 + self.settings.parse.0);
+            letter.story.pass(Part::Interface, parsed);
+            self.ask(parsed, Due::Parsed(letter));
+        }
+        true
+    }
+
+    /// Room in the receive buffer is free.
+    pub(super) fn has_left_buffer(&mut self, bytes: u64) {
+        self.buffer += bytes;
+        self.drain();
+    }
+
+    /// A packet is dealt with.
+    pub(super) fn parsed(&mut self, letter: Letter) {
+        let Says { name, verb, is_answer, to, bytes, of, back } = letter.says;
+        match (verb, is_answer) {
+            (Verb::Send, _) => self.wants_entry(to.process, Ring::Mpq, Write::Mini(letter)),
+            (Verb::Put, _) | (Verb::Get, true) => self.translate_and_write(Write::Data(letter)),
+            (Verb::Get, false) => {
+                let (node, process, number) = name;
+                let name = (Some(node), process, number);
+                let job = Job { name, verb, node, bytes: of, here: to, there: back, tells_left: false };
+                self.sources
+                    .last_mut()
+                    .expect("requests are the last source")
+                    .push(Descriptor::request(job, letter.story));
+                self.has_left_buffer(flitway_nic::th::REQUEST.into());
+                self.schedule();
+                assert_eq!(bytes, of, "a request asks for all");
+            }
+        }
+    }
+
+    /// What is for a ring gets an entry, or waits.
+    fn wants_entry(&mut self, process: u8, ring: Ring, write: Write) {
+        let gives_up = self.after(self.settings.hold);
+        let state = self.ring(process, ring);
+        if state.free > 0 {
+            state.free -= 1;
+            self.translate_and_write(write);
+            return;
+        }
+        let number = state.next;
+        state.next += 1;
+        state.waiting.push((number, write));
+        self.counts.waited[ring as usize] += 1;
+        self.ask(gives_up, Due::GivesUp(process, ring, number));
+    }
+
+    /// Entries of a ring are free: the first that wait get them.
+    pub(super) fn entries_free(&mut self, process: u8, ring: Ring, count: u32) {
+        self.ring(process, ring).free += count;
+        loop {
+            let at = self.at;
+            let state = self.ring(process, ring);
+            if state.free == 0 || state.waiting.is_empty() {
+                return;
+            }
+            state.free -= 1;
+            let (_, mut write) = state.waiting.remove(0);
+            write.story().pass(Part::Room, at);
+            self.translate_and_write(write);
+        }
+    }
+
+    /// What waits for an entry gives up, if it still waits.
+    pub(super) fn gives_up(&mut self, process: u8, ring: Ring, number: u64) {
+        let state = self.ring(process, ring);
+        let Some(place) = state.waiting.iter().position(|it| it.0 == number) else { return };
+        let (_, write) = state.waiting.remove(place);
+        self.counts.dropped[ring as usize] += 1;
+        if let Write::Mini(letter) = write {
+            self.has_left_buffer(letter.says.bytes);
+        }
+    }
+
+    /// A process has seen an entry.
+    pub(super) fn entry_seen(&mut self, process: u8, ring: Ring) {
+        let state = self.ring(process, ring);
+        state.seen += 1;
+        if state.seen * 4 >= state.entries {
+            let count = std::mem::take(&mut state.seen);
+            let there = self.bus.write(self.at, DOORBELL);
+            self.ask(there, Due::Entries(process, ring, count));
+        }
+    }
+
+    fn translate_and_write(&mut self, write: Write) {
+        let page = match &write {
+            Write::Mini(letter) => (letter.says.to.process, PAGES[0]),
+            Write::Event(process, _) => (*process, PAGES[1]),
+            Write::Data(letter) => (letter.says.to.process, letter.says.to.byte / self.settings.atc.page),
+        };
+        if self.look(page) {
+            self.write_translated(write);
+        } else {
+            self.wait_for(page, Waiter::Write(write));
+        }
+    }
+
+    /// What is written goes up the bus.
+    pub(super) fn write_translated(&mut self, mut write: Write) {
+        write.story().pass(Part::Translation, self.at);
+        match write {
+            Write::Mini(letter) => {
+                let visible = self.post_data(&letter, ENTRY_HEAD);
+                let Letter { says, mut story, .. } = letter;
+                story.pass(Part::Bus, visible);
+                let news = news(What::Received, says.name, says.of, story);
+                self.ask(visible, Due::Visible(says.to.process, Ring::Mpq, news));
+            }
+            Write::Data(letter) => {
+                self.post_data(&letter, 0);
+                self.data_written(&letter.says, letter.story);
+            }
+            Write::Event(process, mut news) => {
+                let (_, visible) = self.bus.post(self.at, EVENT);
+                news.story.pass(Part::Bus, visible);
+                self.ask(visible, Due::Visible(process, Ring::Eq, news));
+            }
+        }
+    }
+
+    /// Writes the data of a packet, and so many bytes more: when memory has them.
+    fn post_data(&mut self, letter: &Letter, more: u32) -> Picos {
+        let Says { to, bytes, .. } = letter.says;
+        let (left, visible) = self.bus.post(self.at, bytes as u32 + more);
+        self.ask(left, Due::Left(bytes));
+        if let Some(data) = &letter.data {
+            let to = Address { ..to };
+            self.ask(visible, Due::Landed(to, data.clone()));
+        }
+        visible
+    }
+
+    /// Data of an operation have been written: when all have, there is an event.
+    fn data_written(&mut self, says: &Says, story: Story) {
+        let before = self.written.iter().position(|(name, _)| *name == says.name);
+        let before = before.map_or(0, |place| self.written.remove(place).1);
+        let written = before + says.bytes;
+        if written < says.of {
+            self.written.push((says.name, written));
+            return;
+        }
+        let name: Name = says.name;
+        let (process, what) =
+            if says.is_answer { (name.1, What::Fetched) } else { (says.to.process, What::Received) };
+        self.begin_event(process, news(what, name, says.of, story));
+    }
+
+    /// There is an event for a process.
+    pub(super) fn begin_event(&mut self, process: u8, news: News) {
+        self.wants_entry(process, Ring::Eq, Write::Event(process, news));
+    }
+}

@@ -1,0 +1,168 @@
+//! Posting, fetching and scheduling of descriptors.
+
+use super::bus::Purpose;
+use super::engine::Job;
+use super::{Due, Host, Operation, Part, Story};
+use flitway_engine::Picos;
+use flitway_nic::host::program::Submission;
+use flitway_nic::th::{DESCRIPTOR, DOORBELL, POINTER};
+
+/// The queue of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    Hdq(usize),
+    Sdq(usize),
+}
+
+/// A descriptor, or a request of another node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Descriptor {
+    pub(super) job: Job,
+    pub(super) by: Submission,
+    pub(super) story: Story,
+    /// Of the last of a fetch: descriptors of that.
+    fetched: Option<u32>,
+}
+
+impl Descriptor {
+    pub(super) fn of(process: u8, number: u64, operation: Operation, story: Story) -> Self {
+        let by = operation.by;
+        Descriptor { job: Job::of(process, number, &operation), by, story, fetched: None }
+    }
+
+    /// The data at `from` are wanted: `job` sends them.
+    pub(super) fn request(job: Job, story: Story) -> Self {
+        Descriptor { job, by: Submission::Hdq, story, fetched: None }
+    }
+}
+
+impl Host {
+    /// A processor writes a descriptor: the time that it takes.
+    pub(super) fn write_descriptor(&mut self, process: u8, descriptor: Descriptor) -> Picos {
+        let (burst, burst_time) = (self.settings.host.bus.burst, self.settings.host.bus.burst_time);
+        let (queue, mut left, mut time) = match descriptor.by {
+            Submission::Hdq => (Queue::Hdq(process.into()), DESCRIPTOR, Picos(0)),
+            Submission::Sdq => (Queue::Sdq(process.into()), DOORBELL, self.settings.host.store),
+        };
+        while left > 0 {
+            let bytes = left.min(burst);
+            left -= bytes;
+            time.0 += burst_time.0;
+            self.ask(self.after(time), Due::Burst(queue, descriptor, bytes, left == 0));
+        }
+        time
+    }
+
+    /// A burst has been written, and goes over the bus.
+    pub(super) fn burst(&mut self, queue: Queue, mut descriptor: Descriptor, bytes: u32, is_last: bool) {
+        let there = self.bus.write(self.at, bytes);
+        if is_last {
+            descriptor.story.pass(Part::Processor, self.at);
+            descriptor.story.pass(Part::Bus, there);
+            let due = match queue {
+                Queue::Hdq(queue) => Due::Written(queue, descriptor),
+                Queue::Sdq(queue) => Due::Rung(queue, descriptor),
+            };
+            self.ask(there, due);
+        }
+    }
+
+    pub(super) fn in_hdq(&mut self, queue: usize, descriptor: Descriptor) {
+        self.sources[queue].push(descriptor);
+        self.schedule();
+    }
+
+    pub(super) fn rung(&mut self, queue: usize, descriptor: Descriptor) {
+        self.known[queue].push(descriptor);
+        self.fetch();
+    }
+
+    pub(super) fn has_room(&mut self, queue: Queue, count: u32) {
+        let (Queue::Hdq(process) | Queue::Sdq(process)) = queue;
+        let processor = &mut self.processors[process];
+        match queue {
+            Queue::Hdq(_) => processor.hdq_room += count,
+            Queue::Sdq(_) => processor.sdq_room += count,
+        }
+        self.go_on(process as u8);
+    }
+
+    fn group(&self, queue: usize) -> usize {
+        queue / (self.settings.sdqs / self.settings.sdq_groups) as usize
+    }
+
+    /// Reads queues in memory, in turns, as long as one may be read.
+    pub(super) fn fetch(&mut self) {
+        let queues = self.known.len();
+        while let Some(queue) =
+            (0..queues).map(|step| (self.sdq_turn + step) % queues).find(|&queue| self.may_be_read(queue))
+        {
+            let room = self.group_room[self.group(queue)];
+            let count = (self.known[queue].len() as u32).min(room).min(self.settings.fetch);
+            let group = self.group(queue);
+            self.group_room[group] -= count;
+            self.sdq_turn = (queue + 1) % queues;
+            self.counts.fetches += 1;
+            let mut read: Vec<Descriptor> = self.known[queue].drain(..count as usize).collect();
+            read.iter_mut().for_each(|it| it.story.pass(Part::Submission, self.at));
+            read[count as usize - 1].fetched = Some(count);
+            self.reading[queue] = read;
+            self.read(Purpose::Descriptors(queue), count * DESCRIPTOR);
+        }
+    }
+
+    fn may_be_read(&self, queue: usize) -> bool {
+        let has_room = self.group_room[self.group(queue)] > 0;
+        !self.known[queue].is_empty() && self.reading[queue].is_empty() && has_room
+    }
+
+    pub(super) fn descriptors_read(&mut self, queue: usize) {
+        let mut read = std::mem::take(&mut self.reading[queue]);
+        read.iter_mut().for_each(|it| it.story.pass(Part::Bus, self.at));
+        self.sources[self.settings.hdqs as usize + queue].extend(read);
+        self.schedule();
+        self.fetch();
+    }
+
+    /// Free units take descriptors, as long as there are both.
+    pub(super) fn schedule(&mut self) {
+        let sources = self.sources.len();
+        loop {
+            let unit = (0..self.units.len()).find(|&unit| !self.units[unit].is_busy);
+            let source = (0..sources)
+                .map(|step| (self.source_turn + step) % sources)
+                .find(|&source| !self.sources[source].is_empty());
+            let (Some(unit), Some(source)) = (unit, source) else { break };
+            self.source_turn = (source + 1) % sources;
+            let descriptor = self.sources[source].remove(0);
+            self.give_room_back(source, &descriptor);
+            self.take(unit, descriptor);
+            // The memory of a group has room.
+            self.fetch();
+        }
+    }
+
+    /// A descriptor is taken out of `source`.
+    fn give_room_back(&mut self, source: usize, descriptor: &Descriptor) {
+        let hdqs = self.settings.hdqs as usize;
+        if source < hdqs {
+            self.counts.descriptors[0] += 1;
+            self.tell_room(Queue::Hdq(source), 1);
+        } else if source < hdqs + self.known.len() {
+            self.counts.descriptors[1] += 1;
+            let queue = source - hdqs;
+            let group = self.group(queue);
+            self.group_room[group] += 1;
+            if let Some(count) = descriptor.fetched {
+                self.tell_room(Queue::Sdq(queue), count);
+            }
+        } else {
+            self.counts.descriptors[2] += 1;
+        }
+    }
+
+    fn tell_room(&mut self, queue: Queue, count: u32) {
+        let (_, visible) = self.bus.post(self.at, POINTER);
+        self.ask(visible, Due::Room(queue, count));
+    }
+}

@@ -1,0 +1,334 @@
+//! A case: the machine, and what its processes do.
+
+use super::Outcome;
+use flitway_engine::random::{Purpose, Stream};
+use flitway_engine::{Clock, Picos};
+use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
+use flitway_nic::host::HostSettings;
+use flitway_nic::host::pcie::{PcieSettings, Reference};
+use flitway_nic::host::program::{News, Operation, Program, Submission};
+use flitway_nic::th::{AtcSettings, MINI_PACKET, ThSettings};
+use flitway_switch::AnyFabric;
+use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::topology::{Topology, TopologySettings};
+use flitway_wiring::{Groups, NodeId};
+use std::sync::Arc;
+
+pub(crate) use flitway_nic::host::program::Verb;
+
+mod chips;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) seed: u64,
+    pub(crate) settings: ThSettings,
+    chip: u64,
+    topology: TopologySettings,
+    rails: u32,
+    cycles: (u64, u64),
+    /// No two operations touch the same bytes.
+    pub(crate) are_apart: bool,
+    /// By node and process.
+    pub(crate) plans: Vec<Vec<Plan>>,
+}
+
+/// What a process does.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// At the start.
+    start: Vec<Operation>,
+    /// One each time that it sees something.
+    then: Vec<Operation>,
+}
+
+/// Where the data of an operation of a process come from, and where they go: node, process, byte.
+pub(crate) fn ends(operation: &Operation, (node, process): (u32, u8)) -> [(u32, u8, u64); 2] {
+    let own = (node, process, operation.here);
+    let other = (operation.node.0, operation.process, operation.there);
+    if operation.verb == Verb::Get { [other, own] } else { [own, other] }
+}
+
+struct Dice(Stream);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0.below(bound)
+    }
+
+    fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize].clone()
+    }
+
+    fn between(&mut self, low: u32, high: u32) -> u32 {
+        low + self.below(u64::from(high - low) + 1) as u32
+    }
+
+    fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    /// Now and then none, or so long that dates coincide.
+    fn time(&mut self) -> Picos {
+        match self.below(8) {
+            0 => Picos(0),
+            1..4 => Picos(16_000 * self.below(6)),
+            _ => Picos(self.below(150_000)),
+        }
+    }
+}
+
+impl Case {
+    pub(crate) fn of(seed: u64) -> Self {
+        let dice = &mut Dice(Stream::new(seed, 0, Purpose::Test));
+        let settings = settings(dice);
+        let topology = match dice.below(3) {
+            0 => TopologySettings::FatTree { ports: 4, levels: 2 },
+            _ => TopologySettings::Single { nodes: dice.between(2, 6) },
+        };
+        let nodes = Topology::build(&topology).expect("a topology").nodes();
+        let are_apart = dice.one_in(2);
+        let mut next = vec![vec![0; PROCESSES as usize]; nodes as usize];
+        let processes: Vec<u32> = (0..nodes).map(|_| dice.between(1, PROCESSES)).collect();
+        let busiest = dice.pick(&[2, 4, 12]);
+        let plans = (0..nodes).map(|node| {
+            let plan = |process| {
+                let mut operations = |dice: &mut Dice| {
+                    let count = dice.below(busiest);
+                    let of = (node, process as u8);
+                    let one = |_| operation(dice, &settings, of, &processes, are_apart.then_some(&mut next));
+                    (0..count).map(one).collect()
+                };
+                Plan { start: operations(dice), then: operations(dice) }
+            };
+            (0..processes[node as usize]).map(plan).collect()
+        });
+        let plans = plans.collect();
+        let cycles = dice.pick(&[(312_500_000, 1), (14_000_000_000, 33), (1_000_000_000, 1)]);
+        Case {
+            seed,
+            settings,
+            chip: dice.below(4),
+            topology,
+            rails: dice.between(1, 2),
+            cycles,
+            are_apart,
+            plans,
+        }
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::ratio(self.cycles.0, self.cycles.1).expect("a clock")
+    }
+
+    pub(crate) fn fabric(&self) -> AnyFabric {
+        let topology = Arc::new(Topology::build(&self.topology).expect("a topology"));
+        let links = topology.links().len();
+        let bare = Fabric {
+            routing: Routing::new(RoutingKind::UpDown, topology).expect("up and down go anywhere"),
+            rails: self.rails,
+            latencies: vec![3; links],
+            rates: Rates::full(),
+            errors: LinkErrors::default(),
+            faults: Faults::default(),
+            groups: Groups::none(),
+            barriers: Barriers::none(),
+            payloads: ANY_PAYLOAD,
+            nic_ports: NicPorts::Bounded,
+            chip: (),
+        };
+        chips::chip(self.chip, self.settings.mtu).fabric(bare)
+    }
+
+    /// The memory that operations are in, of each process.
+    pub(crate) fn extent(&self) -> u64 {
+        let plans = self.plans.iter().flatten();
+        let operations = plans.flat_map(|plan| plan.start.iter().chain(&plan.then));
+        operations.map(|it| it.here.max(it.there) + it.bytes).max().unwrap_or(0)
+    }
+
+    /// What is in memory at the start.
+    pub(crate) fn first_byte(&self, node: u32, process: u8, byte: u64) -> u8 {
+        let place = self.seed + (u64::from(node) << 48) + (u64::from(process) << 40) + byte;
+        (place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
+    }
+
+    /// The operations that were posted, by node, process and number.
+    pub(crate) fn posted(&self, outcome: &Outcome) -> Vec<((u32, u8, u64), Operation)> {
+        let mut all = Vec::new();
+        for (node, plans) in (0..).zip(&self.plans) {
+            for (process, plan) in (0..).zip(plans) {
+                let posted = outcome.nodes[node as usize].posted[usize::from(process)];
+                let operations = plan.start.iter().chain(&plan.then).take(posted);
+                all.extend((0..).zip(operations).map(|(number, it)| ((node, process, number), *it)));
+            }
+        }
+        all
+    }
+
+    /// This case with one rail, without the operations of one process, or without one of them.
+    pub(crate) fn smaller(&self) -> Vec<Case> {
+        let mut all = Vec::new();
+        let mut one = Vec::new();
+        if self.rails > 1 {
+            all.push(Case { rails: 1, ..self.clone() });
+        }
+        for (node, plans) in self.plans.iter().enumerate() {
+            for (process, plan) in plans.iter().enumerate() {
+                let (start, then) = (plan.start.len(), plan.then.len());
+                if start + then > 1 {
+                    let mut case = self.clone();
+                    case.plans[node][process] = Plan { start: Vec::new(), then: Vec::new() };
+                    all.push(case);
+                }
+                for place in (0..start + then).rev() {
+                    let mut case = self.clone();
+                    let Plan { start: first, then } = &mut case.plans[node][process];
+                    _ = if place < start { first.remove(place) } else { then.remove(place - start) };
+                    one.push(case);
+                }
+            }
+        }
+        all.append(&mut one);
+        all
+    }
+}
+
+/// Processes of a node at most.
+const PROCESSES: u32 = 3;
+
+/// An operation of a process, in memory that no other touches if `next` says what is free.
+fn operation(
+    dice: &mut Dice,
+    settings: &ThSettings,
+    (own, process): (u32, u8),
+    processes: &[u32],
+    next: Option<&mut Vec<Vec<u64>>>,
+) -> Operation {
+    let nodes = processes.len() as u64;
+    let node = (u64::from(own) + 1 + dice.below(nodes - 1)) % nodes;
+    let other = dice.below(processes[node as usize].into()) as u8;
+    let verb = dice.pick(&[Verb::Send, Verb::Send, Verb::Put, Verb::Put, Verb::Get]);
+    let most = match verb {
+        Verb::Send => MINI_PACKET.min(settings.mtu.into()),
+        _ => dice.pick(&[96, 96, 1_000, 4_500]),
+    };
+    let bytes = if dice.one_in(6) { most } else { 1 + dice.below(most) };
+    let [here, there] = match next {
+        None => [dice.below(9_000), dice.below(9_000)],
+        Some(next) => [(own as usize, process), (node as usize, other)].map(|(node, process)| {
+            let byte = &mut next[node][usize::from(process)];
+            let from = *byte + dice.pick(&[0, 0, 1, 37]);
+            *byte = from + bytes;
+            from
+        }),
+    };
+    let has_hdq = u32::from(process) < settings.hdqs;
+    let by = if has_hdq { dice.pick(&Submission::ALL) } else { Submission::Sdq };
+    let tells_left = dice.one_in(3);
+    Operation { verb, node: NodeId(node as u32), process: other, bytes, here, there, by, tells_left }
+}
+
+fn settings(dice: &mut Dice) -> ThSettings {
+    let host = HostSettings { bus: bus(dice), poll: dice.time(), store: dice.time() };
+    let mtu = dice.pick(&[64, 128, 256]);
+    let request = host.bus.read_request;
+    let sdq_groups = dice.between(1, 3);
+    let ways = dice.between(1, 2);
+    ThSettings {
+        host,
+        hdqs: dice.between(1, PROCESSES),
+        hdq_depth: dice.between(1, 4),
+        sdqs: sdq_groups * dice.between(PROCESSES.div_ceil(sdq_groups), 4),
+        sdq_depth: dice.between(1, 4),
+        sdq_groups,
+        group_room: dice.between(1, 5),
+        fetch: dice.between(1, request / 128),
+        units: dice.between(1, 3),
+        decode: dice.time(),
+        interval: dice.time(),
+        unit_buffer: request + mtu - 1 + dice.pick(&[0, 0, 100, 1_000, 8_192]),
+        immediate: dice.pick(&[0, 1, 60, 96]).min(mtu),
+        transmit: dice.time(),
+        port_packets: dice.pick(&[1, 1, 2, 4, 16]),
+        receive: dice.time(),
+        parse: dice.time(),
+        receive_buffer: mtu + dice.pick(&[0, 0, 1, 100, 1_000, 32_768]),
+        mpq: dice.pick(&[1, 1, 2, 3, 4, 5, 8, 64]),
+        eq: dice.pick(&[1, 1, 2, 3, 4, 5, 8, 64]),
+        hold: Picos(dice.pick(&[0, 16_000, 100_000, 1_000_000, 10_000_000])),
+        atc: AtcSettings {
+            entries: ways * dice.between(1, 4),
+            ways,
+            page: dice.pick(&[4_096, 4_096, 8_192]),
+            misses: dice.pick(&[1, 1, 2, 16]),
+            is_preloaded: dice.one_in(4),
+        },
+        mtu,
+    }
+}
+
+/// Its latencies are no shorter than it is itself.
+fn bus(dice: &mut Dice) -> PcieSettings {
+    let mut bus = PcieSettings {
+        lanes: dice.pick(&[1, 2, 4, 8, 16]),
+        generation: dice.between(1, 5),
+        payload: dice.pick(&[64, 128, 256]),
+        overhead: dice.between(8, 30),
+        read_request: dice.pick(&[128, 256, 512]),
+        reads: dice.pick(&[1, 2, 3, 32]),
+        write_latency: Picos(0),
+        burst: dice.pick(&[8, 48, 64, 128, 256]),
+        burst_time: dice.time(),
+        post_latency: Picos(0),
+        read_latency: Picos(0),
+        cached_read_latency: Picos(0),
+    };
+    while let Some(short) = bus.too_short() {
+        let latency = match short.of {
+            Reference::Write => &mut bus.write_latency,
+            Reference::Post => &mut bus.post_latency,
+            Reference::Read => &mut bus.read_latency,
+            Reference::CachedRead => &mut bus.cached_read_latency,
+        };
+        *latency = Picos(short.least.0 + dice.time().0);
+    }
+    bus
+}
+
+/// Does what it was given, and writes down what it sees.
+#[derive(Clone, Debug)]
+pub(crate) struct Script {
+    plan: Plan,
+    then: usize,
+    pub(crate) seen: Vec<(Picos, News)>,
+}
+
+impl Script {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Script { plan: plan.clone(), then: 0, seen: Vec::new() }
+    }
+
+    /// Operations that it has asked for.
+    pub(crate) fn posted(&self) -> usize {
+        self.plan.start.len() + self.then
+    }
+}
+
+impl Program for Script {
+    fn act(&mut self, at: Picos, news: Option<&News>, todo: &mut Vec<Operation>) {
+        match news {
+            None => todo.extend(&self.plan.start),
+            Some(news) => {
+                self.seen.push((at, *news));
+                if let Some(operation) = self.plan.then.get(self.then) {
+                    todo.push(*operation);
+                    self.then += 1;
+                }
+            }
+        }
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}

@@ -1,0 +1,130 @@
+//! NICs on hosts are held against their reference models on random cases: all that processes see, and when, what is in memory at
+//! the end, and what is counted. Both are on the same fast fabric.
+//!
+//! `FLITWAY_CASE=SEED` replays one case.
+
+mod hosts;
+
+use flitway_nic::host::program::{News, What};
+use hosts::case::{Case, Verb, ends};
+use hosts::{Engine, Outcome, run};
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const CASES: u64 = 600;
+
+/// What cases have come to: nothing of it may be missing from a campaign.
+#[derive(Debug, Default)]
+struct Coverage {
+    counted: std::collections::BTreeMap<&'static str, u64>,
+}
+
+/// What is wrong with a case, if anything.
+fn failure(case: &Case, coverage: &mut Coverage) -> Option<String> {
+    let check = AssertUnwindSafe(|| match compare(case) {
+        Ok(outcome) => {
+            let nodes = outcome.nodes.iter();
+            for (name, count) in nodes.flat_map(|node| &node.counts.nic) {
+                *coverage.counted.entry(name).or_default() += count;
+            }
+            None
+        }
+        Err(difference) => Some(difference),
+    });
+    catch_unwind(check).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Some(text.unwrap_or_else(|| "it panics".to_owned()))
+    })
+}
+
+fn compare(case: &Case) -> Result<Outcome, String> {
+    let engine = run(case, Engine::Fast, 1);
+    let reference = run(case, Engine::Reference, 1);
+    if let Some(difference) = engine.difference(&reference) {
+        return Err(format!("engine, then reference: {difference}"));
+    }
+    if case.seed % 4 == 0
+        && let Some(difference) = run(case, Engine::Fast, 2).difference(&engine)
+    {
+        return Err(format!("on two threads, then on one: {difference}"));
+    }
+    for node in &engine.nodes {
+        for (at, news) in node.seen.iter().flatten() {
+            let spent = flitway_nic::host::story::Stage::all().map(|stage| news.story.spent(stage).0);
+            if spent.sum::<u64>() != news.story.latency().0 || news.story.until() != *at {
+                return Err(format!("stages do not sum to the latency: {news:?} at {at:?}"));
+            }
+        }
+        if !node.is_idle {
+            return Err("a host is not idle at the end".to_owned());
+        }
+    }
+    if case.are_apart {
+        all_data_are_there(case, &engine)?;
+    }
+    Ok(engine)
+}
+
+/// Where no two operations touch the same bytes, each that was posted has brought what was there before.
+fn all_data_are_there(case: &Case, outcome: &Outcome) -> Result<(), String> {
+    let is_of = |news: &News, name| (news.node.0, news.process, news.number) == name;
+    for (name, operation) in case.posted(outcome) {
+        let (node, process, _) = name;
+        let [from, to] = ends(&operation, (node, process));
+        let has_come = match operation.verb {
+            Verb::Send => outcome.nodes[to.0 as usize].seen[usize::from(to.1)]
+                .iter()
+                .any(|(_, news)| news.what == What::Received && is_of(news, name)),
+            _ => true,
+        };
+        for byte in 0..operation.bytes {
+            let kept = outcome.nodes[to.0 as usize].memory[usize::from(to.1)][(to.2 + byte) as usize];
+            let source = if has_come { (from.0, from.1, from.2 + byte) } else { (to.0, to.1, to.2 + byte) };
+            if kept != case.first_byte(source.0, source.1, source.2) {
+                return Err(format!("byte {byte} of {operation:?} of {name:?} is not as it should be"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The smallest case that fails: without each operation that it fails without.
+fn shrink(mut case: Case) -> (Case, String) {
+    let mut why = failure(&case, &mut Coverage::default()).expect("it fails");
+    loop {
+        let tried = case.smaller().into_iter().try_for_each(|smaller| {
+            match failure(&smaller, &mut Coverage::default()) {
+                Some(failure) => ControlFlow::Break((smaller, failure)),
+                None => ControlFlow::Continue(()),
+            }
+        });
+        match tried {
+            ControlFlow::Break(found) => (case, why) = found,
+            ControlFlow::Continue(()) => return (case, why),
+        }
+    }
+}
+
+fn check(seed: u64, coverage: &mut Coverage) {
+    let case = Case::of(seed);
+    if failure(&case, coverage).is_some() {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let (case, why) = shrink(case);
+        std::panic::set_hook(hook);
+        panic!("{case:#?}\n{why}\nBefore it was cut down: FLITWAY_CASE={seed}");
+    }
+}
+
+#[test]
+fn engine_and_reference_of_the_nic_agree_on_random_cases() {
+    let mut coverage = Coverage::default();
+    if let Ok(seed) = std::env::var("FLITWAY_CASE") {
+        return check(seed.parse().expect("FLITWAY_CASE is a number"), &mut coverage);
+    }
+    (0..CASES).for_each(|seed| check(seed, &mut coverage));
+    for (name, count) in coverage.counted {
+        println!("{name}: {count}");
+        assert!(count > 100, "{name}: {count}");
+    }
+}
