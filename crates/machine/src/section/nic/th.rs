@@ -2,7 +2,7 @@
 
 use flitway_engine::Picos;
 use flitway_nic::NicSettings;
-use flitway_nic::th::{AtcSettings, DESCRIPTOR, ThSettings};
+use flitway_nic::th::{AtcSettings, DESCRIPTOR, MINI_PACKET, ThSettings};
 
 use super::{MODEL as SELECTOR, Model};
 use crate::code::Code;
@@ -210,12 +210,16 @@ fn check(values: &Values, settings: &ThSettings, findings: &mut Diagnostics) -> 
             findings.push(values.conflict(Code::Host, &all, message).help(values.fix(setting, value)));
             is_sound = false;
         };
-    if !mtu.is_power_of_two() || mtu > 4096 {
+    // A mini-packet is not cut, and no packet is larger than a page.
+    let (least, most) = ((MINI_PACKET as u32).next_power_of_two(), 4096);
+    if !mtu.is_power_of_two() || mtu < least || mtu > most {
         let message = format!(
-            "packets are cut where addresses are a multiple of {}, the MTU; this NIC needs a power of two of up to 4 KiB",
-            size_of(mtu)
+            "packets are cut where addresses are a multiple of {}, the MTU; this NIC needs a power of two of {} to {}",
+            size_of(mtu),
+            size_of(least),
+            size_of(most)
         );
-        refuse(&packet::MTU, &[&SELECTOR], message, &size_of(1 << mtu.min(4096).ilog2()));
+        refuse(&packet::MTU, &[&SELECTOR], message, &size_of(1 << mtu.clamp(least, most).ilog2()));
     }
     if !sdqs.is_multiple_of(sdq_groups) {
         let message = format!("{sdqs} queues in memory cannot be dealt to {sdq_groups} groups");
