@@ -1,5 +1,5 @@
-//! NICs on hosts are held against their reference models on random cases: all that processes see, and when, what is in memory at
-//! the end, and what is counted. Both are on the same fast fabric.
+//! NICs on hosts are held against their reference models on random cases: what processes see, and when, what is in memory at the
+//! end, and what is counted. Both are on the same fast fabric.
 //!
 //! `FLITWAY_CASE=SEED` replays one case.
 
@@ -11,7 +11,7 @@ use hosts::{Engine, Outcome, run};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-const CASES: u64 = 600;
+const CASES: u64 = 400;
 
 /// What cases have come to: nothing of it may be missing from a campaign.
 #[derive(Debug, Default)]

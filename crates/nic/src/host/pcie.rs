@@ -5,13 +5,14 @@
 //! * A *link* has lanes of a generation, and two directions: *down* to the device, *up* from it. A direction carries one
 //!   transaction layer packet (TLP) after the other, in the order in which they are asked for. One with `n` bytes of data
 //!   takes the time of `n` plus the overhead, at the rate of the lanes with their coding, rounded up to a picosecond.
-//! * **A write of a processor** goes down in one TLP for each burst. The device has it a fixed time, the *write flight*, after
-//!   its TLP has ended.
+//! * **A write of a processor** goes down in one TLP for each burst, when that has been written. The device has it a fixed
+//!   time, the *write flight*, after its TLP has ended.
 //! * **A posted write of the device** goes up in TLPs of at most the payload, one behind the other. Memory has all of it a
 //!   fixed time, the *post flight*, after the last has ended. A later write is never seen before an earlier one.
 //! * **A read of the device** takes a tag, for which it waits if all are in use, in the order of asking. Its request, a TLP
 //!   without data, goes up. A fixed time after it has ended, that of memory or of a cache as the device says, the completions
-//!   go down, in TLPs of at most the payload. The device has the data, and the tag is free, when the last has ended.
+//!   go down, in TLPs of at most the payload. When the last has ended the tag is free, for the next read that waits, and the
+//!   device has the data.
 //! * The settings say what a reference takes on an idle bus, as platforms are measured: a write of 128 B by a processor from
 //!   its first byte, a posted write of 8 B, a read of 128 B. The fixed times are what is left of those without the TLPs and,
 //!   for a write, without the time that the processor takes.

@@ -14,41 +14,49 @@
 //!    waits likewise for the queue in memory, writes the descriptor there, which takes the time of a store, and rings the
 //!    doorbell: a write of [`DOORBELL`] bytes.
 //! 2. **Fetching.** A queue in memory of which the NIC knows descriptors that it has not read is read, if no read of it is
-//!    under way and its group has room: a bus read, from the cache of the processors, of as many as are known, fit, and a
-//!    fetch takes. Queues take turns: when one may be read the search begins behind the one that was read last. What has been
-//!    read is in the memory of the group (4 queues each), which all of its queues share.
-//! 3. **Scheduling.** Whenever a unit is free and a descriptor is there it is taken: from the HDQs in order, the SDQs in
-//!    order, and the requests of other nodes, round robin; by the free unit with the lowest number. Taking one from an HDQ, or
-//!    the last of a fetch from memory, gives its room back: a posted write of [`POINTER`] bytes, which the process knows of
-//!    when it is in memory.
+//!    under way and its group has room: a bus read, from the cache of the processors, of as many as are known, fit, and a fetch
+//!    takes. Queues take turns: when one may be read the search begins behind the one that was read last. What has been read is
+//!    in the memory of the group (4 queues each, in order), which all of its queues share, until a unit takes it.
+//! 3. **Scheduling.** Whenever a unit is free and a descriptor is there it is taken: from the HDQs in order, the SDQs in order,
+//!    and the requests of other nodes, round robin; by the free unit with the lowest number. Taking one from an HDQ, or the
+//!    last of a fetch from memory, gives its room back: a posted write of [`POINTER`] bytes, which the process knows of when it
+//!    is in memory.
 //! 4. **Decoding** takes a fixed time. A descriptor that holds its data (a mini-packet, a put of up to `immediate` bytes) or
-//!    asks for data (a get) makes one packet then; the unit takes the next descriptor an *interval* after it took this one. A
-//!    get's packet has [`REQUEST`] bytes. Any other is a *transfer*; its unit takes the next descriptor when it has asked for
-//!    all data of this one.
+//!    asks for data (a get) makes one packet then; the unit takes the next descriptor an *interval* after it took this one,
+//!    before it makes that packet if both have the same date. A get's packet has [`REQUEST`] bytes. Any other is a *transfer*;
+//!    its unit takes the next descriptor when it has asked for all data of this one.
 //! 5. **A transfer** reads its data from memory, in order, in requests that end where addresses are a multiple of their
-//!    greatest size: as long as what is asked for and not sent on fits into the buffer of the unit. Before a request that
-//!    begins in another page than the one before, the page is translated. Packets are cut where addresses in the memory of the
-//!    destination are a multiple of the MTU, and are there when their data are. What they carry is what memory has there when
-//!    they reach the NIC port.
-//! 6. **Sending.** The network interface takes packets of units, round robin, and hands each to a NIC port a fixed time later;
-//!    to that of each rail in turn. It takes one while the NIC port has, or gets, fewer than so many in its source queue. When
-//!    the last packet of an operation that wants it has left, its process gets an event.
-//! 7. **Receiving.** A packet is drained out of the NIC port as soon as the receive buffer has room for its data, in the order
+//!    greatest size: as long as what is asked for and not sent on fits into the buffer of the unit. Before a request that fits
+//!    and begins in another page than the one before, the page is translated. Packets are cut where addresses in the memory of
+//!    the destination are a multiple of the MTU, and are there when their data are.
+//! 6. **Sending.** The network interface takes packets of units, round robin, and hands each to a NIC port a fixed time later:
+//!    to that of the next rail, in turn, which has, or gets, fewer than so many in its source queue. It waits if none has. A
+//!    packet has been sent on when it is taken. What it carries is what memory has there when it reaches the NIC port, also if
+//!    its descriptor holds its data; its lane is a random number. When all packets of an operation that wants it have left, its
+//!    process gets an event.
+//! 7. **Receiving.** A packet is drained out of the NIC port as soon as the receive buffer has room for its bytes, in the order
 //!    of delivery. The fixed times of the interface and of parsing later it is dealt with:
 //!    * *a mini-packet*: it gets an entry of the MPQ of its process, the address of the MPQ is translated, and the packet is
-//!      written there with [`ENTRY_HEAD`] more bytes. The process sees it. If no entry is free it waits, and its data stay in
-//!      the receive buffer; if it has waited for `hold` it is dropped (OQ-T7).
-//!    * *data*: the page is translated, and they are written. When all data of an operation have been, its process gets an
-//!      event: the one here for a put, the one that asked for a get.
+//!      written there with [`ENTRY_HEAD`] more bytes. When it is in memory its data are at their place, and the process sees
+//!      it. If no entry is free it waits, and its data stay in the receive buffer; if it has waited for `hold` it is dropped
+//!      (OQ-T7).
+//!    * *data*: the page of the first byte is translated, and they are written. When all data of an operation have been, its
+//!      process gets an event: the one here for a put, the one that asked for a get.
 //!    * *a request*: it is another descriptor to schedule, a transfer. Requests have a memory of their own, without limit.
 //!
-//!    Room in the receive buffer is free when a write has left the chip.
-//! 8. **An event** gets an entry of the EQ of its process, waits and is dropped like a mini-packet, is translated like one,
-//!    and is written: [`EVENT`] bytes.
-//! 9. **A process that has seen** a quarter of the entries of its MPQ or EQ since it last did writes so to the NIC, in one
-//!    burst of [`DOORBELL`] bytes which costs the processor nothing.
+//!    Room in the receive buffer is free when a write has left the chip, and that of a request when it is dealt with.
+//! 8. **An event** gets an entry of the EQ of its process, waits and is dropped like a mini-packet, is translated like one, and
+//!    is written: [`EVENT`] bytes. Who waits for entries gets them in the order in which they came.
+//! 9. **A process that has seen** a quarter of the entries of its MPQ or EQ, rounded up, since it last did writes so to the
+//!    NIC, in one burst of [`DOORBELL`] bytes which costs the processor nothing.
 //! 10. **A translation** that is in the ATC takes no time. Another one is read from memory, [`TRANSLATION`] bytes; what asked
-//!     waits, and so do a transfer's further requests; nothing else does. An MPQ and an EQ are in one page each.
+//!     waits, and so do a transfer's further requests; nothing else does. So many are read at a time, in the order of asking;
+//!     when one is there the next is read, and then who waits for this one goes on, in the order of asking. The ATC is in sets,
+//!     of which the page that was used least recently is replaced. Consecutive pages are in consecutive sets; those of each
+//!     further process begin a sixty-fourth of the sets, and one, later. An MPQ is in page 2^40 of its process, an EQ in the
+//!     one after.
+//!
+//! What comes of something in no time comes at once, before whatever else has that date.
 
 mod atc;
 mod engine;
@@ -120,7 +128,7 @@ pub struct ThSettings {
     pub decode: Picos,
     /// The time between two descriptors of a unit.
     pub interval: Picos,
-    /// Bytes that a unit has asked for and not sent on.
+    /// Bytes that a unit has asked for and not sent on; a read and an MTU at least.
     pub unit_buffer: u32,
     /// The most data of a put that its descriptor holds, in bytes.
     pub immediate: u32,
@@ -142,7 +150,7 @@ pub struct ThSettings {
     pub hold: Picos,
     /// The address translation cache.
     pub atc: AtcSettings,
-    /// The most data of a packet in bytes: a power of two.
+    /// The most data of a packet in bytes: a power of two, [`MINI_PACKET`] at least and no more than a page.
     pub mtu: u32,
 }
 

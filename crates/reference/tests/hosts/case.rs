@@ -209,7 +209,7 @@ fn operation(
     let other = dice.below(processes[node as usize].into()) as u8;
     let verb = dice.pick(&[Verb::Send, Verb::Send, Verb::Put, Verb::Put, Verb::Get]);
     let most = match verb {
-        Verb::Send => MINI_PACKET.min(settings.mtu.into()),
+        Verb::Send => MINI_PACKET,
         _ => dice.pick(&[96, 96, 1_000, 4_500]),
     };
     let bytes = if dice.one_in(6) { most } else { 1 + dice.below(most) };
@@ -230,7 +230,7 @@ fn operation(
 
 fn settings(dice: &mut Dice) -> ThSettings {
     let host = HostSettings { bus: bus(dice), poll: dice.time(), store: dice.time() };
-    let mtu = dice.pick(&[64, 128, 256]);
+    let mtu = dice.pick(&[128, 128, 256, 512]);
     let request = host.bus.read_request;
     let sdq_groups = dice.between(1, 3);
     let ways = dice.between(1, 2);
@@ -246,8 +246,8 @@ fn settings(dice: &mut Dice) -> ThSettings {
         units: dice.between(1, 3),
         decode: dice.time(),
         interval: dice.time(),
-        unit_buffer: request + mtu - 1 + dice.pick(&[0, 0, 100, 1_000, 8_192]),
-        immediate: dice.pick(&[0, 1, 60, 96]).min(mtu),
+        unit_buffer: request + mtu + dice.pick(&[0, 0, 100, 1_000, 8_192]),
+        immediate: dice.pick(&[0, 1, 60, 96]),
         transmit: dice.time(),
         port_packets: dice.pick(&[1, 1, 2, 4, 16]),
         receive: dice.time(),
