@@ -13,8 +13,8 @@
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
 //!
 //! This crate knows of the fast engine only what its users know: the description of a fabric, the routing relation and
-//! the public events. It shares no code with the switches, links, NIC ports, hosts and NICs that it checks. Only the protocols of
-//! barriers and links are not written twice: they are checked themselves, in every state.
+//! the public events. It shares no code with the switches, links, NIC ports, hosts and NICs that it checks. Only the
+//! protocols of barriers and links are not written twice: they are checked themselves, in every state.
 
 mod arbiter;
 pub mod barrier;

@@ -1,5 +1,5 @@
-//! NICs on hosts are held against their reference models on random cases: what processes see, and when, what is in memory at the
-//! end, and what is counted. Both are on the same fast fabric.
+//! NICs on hosts are held against their reference models on random cases: what processes see, and when, what is in memory at
+//! the end, and what is counted. Both are on the same fast fabric.
 //!
 //! `FLITWAY_CASE=SEED` replays one case.
 
@@ -43,7 +43,7 @@ fn compare(case: &Case) -> Result<Outcome, String> {
     if let Some(difference) = engine.difference(&reference) {
         return Err(format!("engine, then reference: {difference}"));
     }
-    if case.seed % 4 == 0
+    if case.seed.is_multiple_of(4)
         && let Some(difference) = run(case, Engine::Fast, 2).difference(&engine)
     {
         return Err(format!("on two threads, then on one: {difference}"));

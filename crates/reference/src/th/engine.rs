@@ -12,8 +12,10 @@ use flitway_nic::th::REQUEST;
 /// What a unit carries out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    /// The process that posted it, and its number there; of a request, the name of the operation.
-    pub(super) name: (Option<NodeId>, u8, u64),
+    /// The operation that it is for.
+    pub(super) name: Name,
+    /// It answers a request of another node.
+    pub(super) is_answer: bool,
     pub(super) verb: Verb,
     pub(super) node: NodeId,
     pub(super) bytes: u64,
@@ -25,21 +27,17 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn of(process: u8, number: u64, operation: &Operation) -> Self {
+    pub(super) fn of(name: Name, operation: &Operation) -> Self {
         Job {
-            name: (None, process, number),
+            name,
+            is_answer: false,
             verb: operation.verb,
             node: operation.node,
             bytes: operation.bytes,
-            here: operation.local(process),
+            here: operation.local(name.1),
             there: operation.remote(),
             tells_left: operation.tells_left,
         }
-    }
-
-    /// It is the answer to a request.
-    fn is_answer(&self) -> bool {
-        self.name.0.is_some()
     }
 }
 
@@ -109,7 +107,7 @@ impl Host {
         match job.verb {
             Verb::Send => false,
             Verb::Put => job.bytes > self.settings.immediate.into(),
-            Verb::Get => job.is_answer(),
+            Verb::Get => job.is_answer,
         }
     }
 
@@ -128,7 +126,7 @@ impl Host {
             self.ask_for_data(unit);
             return;
         }
-        let says = self.says(&job, job.there, job.bytes);
+        let says = Host::says(&job, job.there, job.bytes);
         let (payload, from) = match job.verb {
             Verb::Send | Verb::Put => (job.bytes as u16, Some(job.here)),
             Verb::Get => (REQUEST, None),
@@ -139,12 +137,11 @@ impl Host {
         self.transmit();
     }
 
-    fn says(&self, job: &Job, to: Address, bytes: u64) -> Says {
-        let (node, process, number) = job.name;
+    fn says(job: &Job, to: Address, bytes: u64) -> Says {
         Says {
-            name: (node.unwrap_or(self.node), process, number),
+            name: job.name,
             verb: job.verb,
-            is_answer: job.is_answer(),
+            is_answer: job.is_answer,
             to,
             bytes,
             of: job.bytes,
@@ -221,7 +218,7 @@ impl Host {
             }
             let packet = Outbound {
                 node: job.node,
-                says: self.says(&job, to, bytes),
+                says: Host::says(&job, to, bytes),
                 payload: bytes as u16,
                 from: Some(job.here.after(cut)),
                 buffered: bytes,

@@ -92,8 +92,8 @@ impl Host {
             Task::Post(operation) => {
                 let number = processor.next;
                 processor.next += 1;
-                let story = Story::begin(at);
-                self.try_to_post(process, Descriptor::of(process, number, operation, story));
+                let name = (self.node, process, number);
+                self.try_to_post(process, Descriptor::of(name, &operation, Story::begin(at)));
             }
             Task::Wait(descriptor) => self.try_to_post(process, descriptor),
         }
@@ -101,10 +101,11 @@ impl Host {
 
     fn try_to_post(&mut self, process: u8, mut descriptor: Descriptor) {
         let at = self.at;
+        let by = descriptor.by.expect("a processor posts it");
         let processor = self.processor(process);
         processor.busy += at.0 - descriptor.story.until().0;
         descriptor.story.pass(Part::Processor, at);
-        let room = match descriptor.by {
+        let room = match by {
             Submission::Hdq => &mut processor.hdq_room,
             Submission::Sdq => &mut processor.sdq_room,
         };
@@ -113,7 +114,7 @@ impl Host {
             processor.todo.insert(0, Task::Wait(descriptor));
         } else {
             *room -= 1;
-            let time = self.write_descriptor(process, descriptor);
+            let time = self.write_descriptor(process, by, descriptor);
             self.busy_for(process, time);
         }
     }

@@ -3,11 +3,11 @@
 use super::engine::{Job, news};
 use super::submission::Descriptor;
 use super::translation::Waiter;
-use super::{Address, Due, Host, Letter, Name, News, Part, Says, Story, Verb};
+use super::{Due, Host, Letter, Name, News, Part, Says, Story, Verb};
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use flitway_nic::host::program::What;
-use flitway_nic::th::{DOORBELL, ENTRY_HEAD, EVENT, ThSettings};
+use flitway_nic::th::{DOORBELL, ENTRY_HEAD, EVENT, REQUEST, ThSettings};
 
 /// A packet that the NIC port keeps.
 #[derive(Debug)]
@@ -113,21 +113,19 @@ impl Host {
 
     /// A packet is dealt with.
     pub(super) fn parsed(&mut self, letter: Letter) {
-        let Says { name, verb, is_answer, to, bytes, of, back } = letter.says;
+        let Says { name, verb, is_answer, to, bytes, back, .. } = letter.says;
         match (verb, is_answer) {
             (Verb::Send, _) => self.wants_entry(to.process, Ring::Mpq, Write::Mini(letter)),
             (Verb::Put, _) | (Verb::Get, true) => self.translate_and_write(Write::Data(letter)),
             (Verb::Get, false) => {
-                let (node, process, number) = name;
-                let name = (Some(node), process, number);
-                let job = Job { name, verb, node, bytes: of, here: to, there: back, tells_left: false };
+                let (node, here, there) = (name.0, to, back);
+                let job = Job { name, is_answer: true, verb, node, bytes, here, there, tells_left: false };
                 self.sources
                     .last_mut()
-                    .expect("requests are the last source")
+                    .expect("requests are the last")
                     .push(Descriptor::request(job, letter.story));
-                self.has_left_buffer(flitway_nic::th::REQUEST.into());
+                self.has_left_buffer(REQUEST.into());
                 self.schedule();
-                assert_eq!(bytes, of, "a request asks for all");
             }
         }
     }
@@ -195,7 +193,7 @@ impl Host {
         if self.look(page) {
             self.write_translated(write);
         } else {
-            self.wait_for(page, Waiter::Write(write));
+            self.wait_for(page, Waiter::Write(Box::new(write)));
         }
     }
 
@@ -228,7 +226,6 @@ impl Host {
         let (left, visible) = self.bus.post(self.at, bytes as u32 + more);
         self.ask(left, Due::Left(bytes));
         if let Some(data) = &letter.data {
-            let to = Address { ..to };
             self.ask(visible, Due::Landed(to, data.clone()));
         }
         visible

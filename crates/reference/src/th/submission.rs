@@ -2,7 +2,7 @@
 
 use super::bus::Purpose;
 use super::engine::Job;
-use super::{Due, Host, Operation, Part, Story};
+use super::{Due, Host, Name, Operation, Part, Story};
 use flitway_engine::Picos;
 use flitway_nic::host::program::Submission;
 use flitway_nic::th::{DESCRIPTOR, DOORBELL, POINTER};
@@ -18,29 +18,29 @@ pub(super) enum Queue {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descriptor {
     pub(super) job: Job,
-    pub(super) by: Submission,
+    /// How a processor of this node posts it.
+    pub(super) by: Option<Submission>,
     pub(super) story: Story,
     /// Of the last of a fetch: descriptors of that.
     fetched: Option<u32>,
 }
 
 impl Descriptor {
-    pub(super) fn of(process: u8, number: u64, operation: Operation, story: Story) -> Self {
-        let by = operation.by;
-        Descriptor { job: Job::of(process, number, &operation), by, story, fetched: None }
+    pub(super) fn of(name: Name, operation: &Operation, story: Story) -> Self {
+        Descriptor { job: Job::of(name, operation), by: Some(operation.by), story, fetched: None }
     }
 
-    /// The data at `from` are wanted: `job` sends them.
+    /// A request of another node, which `job` answers.
     pub(super) fn request(job: Job, story: Story) -> Self {
-        Descriptor { job, by: Submission::Hdq, story, fetched: None }
+        Descriptor { job, by: None, story, fetched: None }
     }
 }
 
 impl Host {
     /// A processor writes a descriptor: the time that it takes.
-    pub(super) fn write_descriptor(&mut self, process: u8, descriptor: Descriptor) -> Picos {
+    pub(super) fn write_descriptor(&mut self, process: u8, by: Submission, descriptor: Descriptor) -> Picos {
         let (burst, burst_time) = (self.settings.host.bus.burst, self.settings.host.bus.burst_time);
-        let (queue, mut left, mut time) = match descriptor.by {
+        let (queue, mut left, mut time) = match by {
             Submission::Hdq => (Queue::Hdq(process.into()), DESCRIPTOR, Picos(0)),
             Submission::Sdq => (Queue::Sdq(process.into()), DOORBELL, self.settings.host.store),
         };

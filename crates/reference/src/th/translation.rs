@@ -13,7 +13,7 @@ pub(super) enum Waiter {
     /// The transfer of a unit.
     Unit(usize),
     /// A packet or an event.
-    Write(Write),
+    Write(Box<Write>),
 }
 
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Host {
         for (_, waiter) in done {
             match waiter {
                 Waiter::Unit(unit) => self.page_known(unit),
-                Waiter::Write(write) => self.write_translated(write),
+                Waiter::Write(write) => self.write_translated(*write),
             }
         }
     }
