@@ -195,7 +195,7 @@ mod tests {
         story.pass(Unit::Processor, Picos(130));
         story.pass_stage(Stage::Links, Picos(200));
         story.cross();
-        story.pass(Unit::Processor, Picos(207));
+        story.pass(Unit::Interface, Picos(207));
         story.pass(Unit::Poll, Picos(250));
         let spent: Vec<u64> =
             Stage::all().map(|stage| story.spent(stage).0).filter(|&time| time > 0).collect();
