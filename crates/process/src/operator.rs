@@ -6,7 +6,7 @@
 //! has left its NIC, or a get's data have been seen.
 
 use flitway_engine::Picos;
-use flitway_nic::host::program::{News, Operation, Program, Submission, Verb, What};
+use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use flitway_nic::host::story::{Stage, Story};
 use flitway_wiring::NodeId;
 use std::any::Any;
@@ -140,22 +140,22 @@ impl Done {
 }
 
 impl Program for Operator {
-    fn act(&mut self, _: Picos, news: Option<&News>, todo: &mut Vec<Operation>) {
+    fn act(&mut self, _: Picos, completion: Option<&Completion>, todo: &mut Vec<Operation>) {
         let OperatorSettings { warm_up, outstanding, .. } = self.settings;
-        let Some(news) = news else {
+        let Some(completion) = completion else {
             if self.is_caller {
                 (0..outstanding.unwrap_or(1)).for_each(|_| self.post(todo));
             }
             return;
         };
-        match news.what {
-            What::Left => self.post(todo),
-            What::Fetched => {
-                self.done.record(&news.story, warm_up);
+        match completion.what {
+            CompletionKind::Left => self.post(todo),
+            CompletionKind::Fetched => {
+                self.done.record(&completion.story, warm_up);
                 self.post(todo);
             }
-            What::Received => {
-                self.done.record(&news.story, warm_up);
+            CompletionKind::Received => {
+                self.done.record(&completion.story, warm_up);
                 if outstanding.is_none() {
                     self.post(todo);
                 }
@@ -182,24 +182,24 @@ mod tests {
         outstanding: None,
     };
 
-    fn news(what: What, at: u64) -> News {
+    fn completion(what: CompletionKind, at: u64) -> Completion {
         let story = Story::begin(Picos(at));
-        News { what, number: 0, node: NodeId(0), process: 0, bytes: 8, story }
+        Completion { what, number: 0, node: NodeId(0), process: 0, bytes: 8, story }
     }
 
     /// To whom each act posts.
-    fn acts(operator: &mut Operator, news: &[News]) -> Vec<Vec<u32>> {
-        let mut act = |news| {
+    fn acts(operator: &mut Operator, completion: &[Completion]) -> Vec<Vec<u32>> {
+        let mut act = |completion| {
             let mut todo = Vec::new();
-            operator.act(Picos(0), news, &mut todo);
+            operator.act(Picos(0), completion, &mut todo);
             todo.iter().map(|operation| operation.node.0).collect()
         };
-        std::iter::once(act(None)).chain(news.iter().map(|news| act(Some(news)))).collect()
+        std::iter::once(act(None)).chain(completion.iter().map(|completion| act(Some(completion)))).collect()
     }
 
     #[test]
     fn both_ends_of_a_ping_pong_answer_until_all_have_been_seen() {
-        let received = [10, 20, 30].map(|at| news(What::Received, at));
+        let received = [10, 20, 30].map(|at| completion(CompletionKind::Received, at));
         let mut caller = Operator::new(PUTS, 0, true);
         assert_eq!(acts(&mut caller, &received[..2]), [vec![5], vec![5], vec![5]]);
         assert!(!caller.is_done());
@@ -213,18 +213,18 @@ mod tests {
     fn a_stream_goes_on_when_an_operation_has_left() {
         let stream = OperatorSettings { outstanding: Some(2), ..PUTS };
         let mut caller = Operator::new(stream, 0, true);
-        let left = [news(What::Left, 1); 3];
+        let left = [completion(CompletionKind::Left, 1); 3];
         assert_eq!(acts(&mut caller, &left), [vec![5, 5], vec![5], vec![], vec![]]);
         assert!(caller.is_done(), "it sees no data");
         let mut other = Operator::new(stream, 0, false);
-        assert_eq!(acts(&mut other, &[news(What::Received, 9)]), [vec![], vec![]]);
+        assert_eq!(acts(&mut other, &[completion(CompletionKind::Received, 9)]), [vec![], vec![]]);
     }
 
     #[test]
     fn a_get_is_seen_by_who_asked() {
         let gets = OperatorSettings { verb: Verb::Get, count: 1, warm_up: 0, ..PUTS };
         let mut caller = Operator::new(gets, 0, true);
-        assert_eq!(acts(&mut caller, &[news(What::Fetched, 4)]), [vec![5], vec![]]);
+        assert_eq!(acts(&mut caller, &[completion(CompletionKind::Fetched, 4)]), [vec![5], vec![]]);
         let stream = OperatorSettings { outstanding: Some(3), ..gets };
         assert!(
             !stream.operation(0, 0).tells_left,

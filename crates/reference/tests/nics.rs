@@ -5,7 +5,7 @@
 
 mod hosts;
 
-use flitway_nic::host::program::{News, What};
+use flitway_nic::host::program::{Completion, CompletionKind};
 use hosts::case::{Case, Verb, ends};
 use hosts::{Engine, Outcome, run};
 use std::ops::ControlFlow;
@@ -49,10 +49,10 @@ fn compare(case: &Case) -> Result<Outcome, String> {
         return Err(format!("on two threads, then on one: {difference}"));
     }
     for node in &engine.nodes {
-        for (at, news) in node.seen.iter().flatten() {
-            let spent = flitway_nic::host::story::Stage::all().map(|stage| news.story.spent(stage).0);
-            if spent.sum::<u64>() != news.story.latency().0 || news.story.until() != *at {
-                return Err(format!("stages do not sum to the latency: {news:?} at {at:?}"));
+        for (at, completion) in node.seen.iter().flatten() {
+            let spent = flitway_nic::host::story::Stage::all().map(|stage| completion.story.spent(stage).0);
+            if spent.sum::<u64>() != completion.story.latency().0 || completion.story.until() != *at {
+                return Err(format!("stages do not sum to the latency: {completion:?} at {at:?}"));
             }
         }
         if !node.is_idle {
@@ -67,14 +67,17 @@ fn compare(case: &Case) -> Result<Outcome, String> {
 
 /// Where no two operations touch the same bytes, each that was posted has brought what was there before.
 fn all_data_are_there(case: &Case, outcome: &Outcome) -> Result<(), String> {
-    let is_of = |news: &News, name| (news.node.0, news.process, news.number) == name;
+    let is_of =
+        |completion: &Completion, name| (completion.node.0, completion.process, completion.number) == name;
     for (name, operation) in case.posted(outcome) {
         let (node, process, _) = name;
         let [from, to] = ends(&operation, (node, process));
         let has_come = match operation.verb {
-            Verb::Send => outcome.nodes[to.0 as usize].seen[usize::from(to.1)]
-                .iter()
-                .any(|(_, news)| news.what == What::Received && is_of(news, name)),
+            Verb::Send => {
+                outcome.nodes[to.0 as usize].seen[usize::from(to.1)].iter().any(|(_, completion)| {
+                    completion.what == CompletionKind::Received && is_of(completion, name)
+                })
+            }
             _ => true,
         };
         for byte in 0..operation.bytes {

@@ -74,10 +74,12 @@ fn a_small_message_takes_the_660_ns_of_its_ends_beside_its_hop() {
 fn a_stream_of_large_puts_is_limited_by_the_link_and_small_ones_by_the_processor() {
     let session = session("nrc", &[], 1);
     let large =
-        run(&session, NicChoice { bytes: 64 << 10, count: 100, warm_up: 10, outstanding: Some(16), ..PUT });
+        run(&session, NicChoice { bytes: 64 << 10, count: 400, warm_up: 40, outstanding: Some(16), ..PUT });
     let link = 8.0 / 9.0 * 32.0 * 14.0 / 33.0 * 1e3;
     let bandwidth = large.bandwidth_mb_per_s().unwrap();
-    assert!((bandwidth / link - 1.0).abs() < 1e-3, "{bandwidth} of {link} MB/s");
+    // The 16 that are under way at both ends are as far as they happen to be.
+    let share = bandwidth / link;
+    assert!((1.0 - 16.0 / 360.0..1.001).contains(&share), "{bandwidth} of {link} MB/s");
     let limit = large.limit().unwrap();
     assert_eq!((limit.part, limit.side), ("link into the node", 1));
     let small = run(&session, NicChoice { count: 200, warm_up: 20, outstanding: Some(16), ..PUT });

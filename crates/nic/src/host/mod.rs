@@ -14,7 +14,7 @@
 //! * The bus is `pcie`; what a NIC does is said with it.
 
 pub mod agenda;
-pub mod letter;
+pub mod contents;
 pub mod memory;
 pub mod pcie;
 pub mod program;
@@ -22,13 +22,13 @@ pub mod story;
 
 use crate::{Nic, NicModel, Place};
 use agenda::Agenda;
+use contents::Contents;
 use flitway_engine::{Clock, Cycle, Picos};
 use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet, Up};
 use flitway_wiring::{Destination, NodeId, RailId};
-use letter::Letters;
 use memory::Memory;
 use pcie::{BusCounts, BusEvent, Pcie, PcieSettings, plus};
-use program::{News, Operation, Program};
+use program::{Completion, Operation, Program};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -53,25 +53,25 @@ pub trait Device: Debug + Send {
     /// What is due within it.
     type Event: Debug + Send;
     /// What its packets say.
-    type Letter: Debug + Send;
+    type Content: Debug + Send;
 
     /// The processor of `process` comes to an operation, or comes back to it.
-    fn post(&mut self, desk: &mut Desk<'_, Self>, process: u8, post: &mut Post) -> Posting;
+    fn post(&mut self, cx: &mut Context<'_, Self>, process: u8, post: &mut Post) -> Posting;
 
     /// Something is due.
-    fn handle(&mut self, desk: &mut Desk<'_, Self>, event: Self::Event);
+    fn handle(&mut self, cx: &mut Context<'_, Self>, event: Self::Event);
 
     /// A read of its own has been completed.
-    fn has_read(&mut self, desk: &mut Desk<'_, Self>, tag: u64);
+    fn has_read(&mut self, cx: &mut Context<'_, Self>, tag: u64);
 
     /// A packet is in the NIC port. It stays there until it is drained.
-    fn receive(&mut self, desk: &mut Desk<'_, Self>, delivery: &Delivery, letter: Self::Letter);
+    fn receive(&mut self, cx: &mut Context<'_, Self>, delivery: &Delivery, content: Self::Content);
 
     /// A packet of its own has left the source queue of its NIC port.
-    fn sent(&mut self, desk: &mut Desk<'_, Self>, rail: RailId, number: u64);
+    fn sent(&mut self, cx: &mut Context<'_, Self>, rail: RailId, number: u64);
 
-    /// A process has seen `news`.
-    fn seen(&mut self, desk: &mut Desk<'_, Self>, process: u8, news: &News);
+    /// A process has seen `completion`.
+    fn seen(&mut self, cx: &mut Context<'_, Self>, process: u8, completion: &Completion);
 
     /// Whether it has nothing under way.
     fn is_idle(&self) -> bool;
@@ -99,7 +99,7 @@ pub struct Post {
 pub enum Posting {
     /// The processor is free at that date.
     Until(Picos),
-    /// It waits until it is [`Desk::release`]d.
+    /// It waits until it is [`Context::release`]d.
     Waits,
 }
 
@@ -109,9 +109,9 @@ pub enum Event<E> {
     /// On the bus.
     Bus(BusEvent),
     /// Memory has something for a process.
-    Visible(u8, News),
+    Visible(u8, Completion),
     /// A process has seen it.
-    Seen(u8, News),
+    Seen(u8, Completion),
     /// A processor may be free.
     Free(u8),
     /// What is due in its NIC.
@@ -126,7 +126,7 @@ impl<E> From<BusEvent> for Event<E> {
 
 /// What a NIC has around it when it acts.
 #[derive(Debug)]
-pub struct Desk<'a, D: Device + ?Sized> {
+pub struct Context<'a, D: Device + ?Sized> {
     /// The date.
     pub at: Picos,
     /// The node.
@@ -136,12 +136,12 @@ pub struct Desk<'a, D: Device + ?Sized> {
     /// The memory.
     pub memory: &'a mut Memory,
     agenda: &'a mut Agenda<Event<D::Event>>,
-    surroundings: &'a Surroundings<D::Letter>,
+    surroundings: &'a Surroundings<D::Content>,
     now: Cycle,
     out: &'a mut Outgoing,
 }
 
-impl<D: Device + ?Sized> Desk<'_, D> {
+impl<D: Device + ?Sized> Context<'_, D> {
     /// Asks for `event` at `at`.
     pub fn ask(&mut self, at: Picos, event: D::Event) {
         self.agenda.ask(at, Event::Device(event));
@@ -152,9 +152,9 @@ impl<D: Device + ?Sized> Desk<'_, D> {
         self.bus.read(self.at, read, self.agenda);
     }
 
-    /// Memory has `news` for `process` at `at`.
-    pub fn tell(&mut self, at: Picos, process: u8, news: News) {
-        self.agenda.ask(at, Event::Visible(process, news));
+    /// Memory has `completion` for `process` at `at`.
+    pub fn tell(&mut self, at: Picos, process: u8, completion: Completion) {
+        self.agenda.ask(at, Event::Visible(process, completion));
     }
 
     /// The processor of `process`, which waits, may post again at `at`.
@@ -162,9 +162,9 @@ impl<D: Device + ?Sized> Desk<'_, D> {
         self.agenda.ask(at, Event::Free(process));
     }
 
-    /// Hands a packet with `payload` bytes and `letter` to the NIC port of `rail`: the number of the letter.
-    pub fn send(&mut self, to: NodeId, rail: RailId, lane: u32, payload: u16, letter: D::Letter) -> u64 {
-        let number = self.surroundings.letters.lay(self.node, letter);
+    /// Hands a packet with `payload` bytes and `content` to the NIC port of `rail`: the number of the content.
+    pub fn send(&mut self, to: NodeId, rail: RailId, lane: u32, payload: u16, content: D::Content) -> u64 {
+        let number = self.surroundings.contents.lay(self.node, content);
         let flow = Flow::new(FlowKind::Message, number).of_process(NIC_PROCESS);
         let destination = Destination::Node(to);
         self.out.push(Packet { destination, rail, lane, payload, created: self.now, flow });
@@ -209,13 +209,13 @@ pub struct Surroundings<L> {
     /// What packets take in an idle network.
     pub idle: IdleTimes,
     /// What packets say.
-    pub letters: Arc<Letters<L>>,
+    pub contents: Arc<Contents<L>>,
 }
 
 impl<L> Clone for Surroundings<L> {
     fn clone(&self) -> Self {
-        let Surroundings { clock, idle, letters } = self;
-        Surroundings { clock: *clock, idle: Arc::clone(idle), letters: Arc::clone(letters) }
+        let Surroundings { clock, idle, contents } = self;
+        Surroundings { clock: *clock, idle: Arc::clone(idle), contents: Arc::clone(contents) }
     }
 }
 
@@ -230,7 +230,7 @@ impl<L> Debug for Surroundings<L> {
 pub struct Host<D: Device> {
     node: NodeId,
     settings: HostSettings,
-    surroundings: Surroundings<D::Letter>,
+    surroundings: Surroundings<D::Content>,
     agenda: Agenda<Event<D::Event>>,
     bus: Pcie,
     memory: Memory,
@@ -259,18 +259,18 @@ struct Processor {
 #[derive(Debug)]
 enum Task {
     Begin,
-    See(News),
+    See(Completion),
     Post(Operation),
     /// The same, when it has been tried before.
     Again(Post),
 }
 
-/// Calls `$call` of the device of a host with the [`Desk`] that it has at `$at`.
-macro_rules! at_desk {
+/// Calls `$call` of the device of a host with the [`Context`] that it has at `$at`.
+macro_rules! in_context {
     ($host:expr, $at:expr, $now:expr, $out:expr, $method:ident($($argument:expr),*)) => {{
         let Host { node, surroundings, agenda, bus, memory, device, .. } = $host;
-        let mut desk = Desk { at: $at, node: *node, bus, memory, agenda, surroundings, now: $now, out: $out };
-        device.$method(&mut desk $(, $argument)*)
+        let mut cx = Context { at: $at, node: *node, bus, memory, agenda, surroundings, now: $now, out: $out };
+        device.$method(&mut cx $(, $argument)*)
     }};
 }
 
@@ -283,7 +283,7 @@ impl<D: Device> Host<D> {
         device: D,
         memory: Memory,
         programs: Vec<Box<dyn Program>>,
-        surroundings: Surroundings<D::Letter>,
+        surroundings: Surroundings<D::Content>,
     ) -> Self {
         let mut agenda = Agenda::new();
         (0..programs.len()).for_each(|process| agenda.ask(Picos(0), Event::Free(process as u8)));
@@ -312,17 +312,17 @@ impl<D: Device> Host<D> {
         match event {
             Event::Bus(event) => {
                 if let Some(read) = self.bus.handle(at, event, &mut self.agenda) {
-                    at_desk!(self, at, now, out, has_read(read.tag));
+                    in_context!(self, at, now, out, has_read(read.tag));
                 }
             }
-            Event::Device(event) => at_desk!(self, at, now, out, handle(event)),
-            Event::Visible(process, news) => {
-                self.processors[usize::from(process)].todo.push_back(Task::See(news));
+            Event::Device(event) => in_context!(self, at, now, out, handle(event)),
+            Event::Visible(process, completion) => {
+                self.processors[usize::from(process)].todo.push_back(Task::See(completion));
                 self.work(at, process, now, out);
             }
-            Event::Seen(process, news) => {
-                at_desk!(self, at, now, out, seen(process, &news));
-                self.processors[usize::from(process)].act(at, Some(&news));
+            Event::Seen(process, completion) => {
+                in_context!(self, at, now, out, seen(process, &completion));
+                self.processors[usize::from(process)].act(at, Some(&completion));
             }
             Event::Free(process) => {
                 self.processors[usize::from(process)].waits = false;
@@ -343,11 +343,11 @@ impl<D: Device> Host<D> {
                 processor.act(at, None);
                 at
             }
-            Task::See(mut news) => {
+            Task::See(mut completion) => {
                 let seen = plus(at, self.settings.poll);
-                news.story.pass(Unit::Poll, seen);
+                completion.story.pass(Unit::Poll, seen);
                 processor.busy += self.settings.poll.0;
-                self.agenda.ask(seen, Event::Seen(process, news));
+                self.agenda.ask(seen, Event::Seen(process, completion));
                 seen
             }
             Task::Post(operation) => {
@@ -368,7 +368,7 @@ impl<D: Device> Host<D> {
     fn post(&mut self, at: Picos, process: u8, mut post: Post, now: Cycle, out: &mut Outgoing) -> Picos {
         let waited = at.0 - post.story.until().0;
         post.story.pass(Unit::Processor, at);
-        let posting = at_desk!(self, at, now, out, post(process, &mut post));
+        let posting = in_context!(self, at, now, out, post(process, &mut post));
         let processor = &mut self.processors[usize::from(process)];
         processor.busy += waited;
         match posting {
@@ -386,9 +386,9 @@ impl<D: Device> Host<D> {
 }
 
 impl Processor {
-    fn act(&mut self, at: Picos, news: Option<&News>) {
+    fn act(&mut self, at: Picos, completion: Option<&Completion>) {
         let mut todo = Vec::new();
-        self.program.act(at, news, &mut todo);
+        self.program.act(at, completion, &mut todo);
         self.todo.extend(todo.into_iter().map(Task::Post));
     }
 }
@@ -446,13 +446,13 @@ impl<D: Device> AnyHost for Host<D> {
     fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
         let at = self.surroundings.clock.picos_floor(now);
         self.flits += u64::from(delivery.flits);
-        let letter = self.surroundings.letters.take(delivery.source, delivery.flow.tag);
-        at_desk!(self, at, now, out, receive(delivery, letter));
+        let content = self.surroundings.contents.take(delivery.source, delivery.flow.tag);
+        in_context!(self, at, now, out, receive(delivery, content));
     }
 
     fn sent(&mut self, now: Cycle, rail: RailId, flow: Flow, out: &mut Outgoing) {
         let at = self.surroundings.clock.picos_floor(now);
-        at_desk!(self, at, now, out, sent(rail, flow.tag));
+        in_context!(self, at, now, out, sent(rail, flow.tag));
     }
 
     fn next(&self) -> Option<Cycle> {

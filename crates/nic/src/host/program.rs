@@ -8,8 +8,8 @@ use std::fmt::Debug;
 
 /// A process of a node: a program that has a processor for itself.
 pub trait Program: Debug + Send {
-    /// It has seen `news` at `at`, or begins, if there are none: puts what it does then into `todo`, in order.
-    fn act(&mut self, at: Picos, news: Option<&News>, todo: &mut Vec<Operation>);
+    /// It has seen `completion` at `at`, or begins, if there is none: puts what it does then into `todo`, in order.
+    fn act(&mut self, at: Picos, completion: Option<&Completion>, todo: &mut Vec<Operation>);
 
     /// For what it has found out, when the run has been.
     fn as_any(&self) -> &dyn std::any::Any;
@@ -101,9 +101,9 @@ impl Submission {
 
 /// What a process sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct News {
+pub struct Completion {
     /// What has happened.
-    pub what: What,
+    pub what: CompletionKind,
     /// To which operation: its number among those of its process.
     pub number: u64,
     /// The node of that process.
@@ -118,7 +118,7 @@ pub struct News {
 
 /// What happens to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum CompletionKind {
     /// One of its own has left the NIC: its data may be overwritten.
     Left,
     /// One of another process has brought data here.

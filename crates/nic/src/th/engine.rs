@@ -3,13 +3,13 @@
 use super::atc::{Look, Page};
 use super::submission::From;
 use super::{
-    AtDesk, Carries, Job, MINI_PACKET, OperationId, Outbound, Purpose, REQUEST, Says, Th, ThEvent, ThLetter,
-    ThSettings, Waiter,
+    Carries, Header, Job, MINI_PACKET, OperationId, Outbound, Purpose, REQUEST, Th, ThContent, ThContext,
+    ThEvent, ThSettings, Waiter,
 };
 use crate::Place;
 use crate::host::memory::Address;
 use crate::host::pcie::{self, Read, plus};
-use crate::host::program::{News, Verb, What};
+use crate::host::program::{Completion, CompletionKind, Verb};
 use crate::host::story::{Stage, Story, Unit as In};
 use flitway_engine::Picos;
 use flitway_engine::random::{Purpose as RandomPurpose, Stream};
@@ -26,8 +26,8 @@ pub(super) struct Engine {
     next_unit: usize,
     next_rail: usize,
     lanes: Stream,
-    /// Packets in NIC ports whose process wants to know when their operation has left, by the number of their letter.
-    leaving: BTreeMap<u64, Says>,
+    /// Packets in NIC ports whose process wants to know when their operation has left, by the number of their content.
+    leaving: BTreeMap<u64, Header>,
     /// Since when all units have been busy, while they are; and picoseconds in which they were before.
     full_since: Option<Picos>,
     full: u64,
@@ -124,108 +124,108 @@ fn packet(job: &Job, offset: u64, bytes: u64, story: Story) -> Outbound {
         is_last: offset + bytes == job.bytes,
         is_buffered: false,
         tells_left: job.tells_left,
-        says: Says { of: job.of, what, process: job.to.1, byte, bytes, of_bytes: job.bytes, from, story },
+        header: Header { of: job.of, what, process: job.to.1, byte, bytes, of_bytes: job.bytes, from, story },
     }
 }
 
 impl Th {
     /// Free units take descriptors.
-    pub(super) fn schedule(&mut self, desk: &mut AtDesk<'_>) {
+    pub(super) fn schedule(&mut self, cx: &mut ThContext<'_>) {
         while let Some(unit) = self.engine.units.iter().position(|unit| !unit.is_busy) {
-            let Some((mut job, from)) = self.submissions.take(desk, self.node) else { break };
+            let Some((mut job, from)) = self.submissions.take(cx, self.node) else { break };
             self.counts.descriptors[from as usize] += 1;
             self.engine.units[unit].is_busy = true;
             if self.engine.units.iter().all(|unit| unit.is_busy) {
-                self.engine.full_since = Some(desk.at);
+                self.engine.full_since = Some(cx.at);
             }
-            job.story.pass(In::Submission, desk.at);
+            job.story.pass(In::Submission, cx.at);
             if is_immediate(&job, &self.settings) {
-                desk.ask(plus(desk.at, self.settings.interval), ThEvent::Ready(unit as u8));
+                cx.ask(plus(cx.at, self.settings.interval), ThEvent::Ready(unit as u8));
             }
-            desk.ask(plus(desk.at, self.settings.decode), ThEvent::Decoded(unit as u8, job));
+            cx.ask(plus(cx.at, self.settings.decode), ThEvent::Decoded(unit as u8, job));
             if from == From::Sdq {
-                self.fetch(desk);
+                self.fetch(cx);
             }
         }
     }
 
     /// Queues in memory are read.
-    pub(super) fn fetch(&mut self, desk: &mut AtDesk<'_>) {
-        self.counts.fetches += self.submissions.fetch(desk, &self.settings);
+    pub(super) fn fetch(&mut self, cx: &mut ThContext<'_>) {
+        self.counts.fetches += self.submissions.fetch(cx, &self.settings);
     }
 
     /// A unit has decoded a descriptor.
-    pub(super) fn decoded(&mut self, desk: &mut AtDesk<'_>, unit: u8, mut job: Job) {
-        job.story.pass(In::Engine, desk.at);
+    pub(super) fn decoded(&mut self, cx: &mut ThContext<'_>, unit: u8, mut job: Job) {
+        job.story.pass(In::Engine, cx.at);
         let of_unit = &mut self.engine.units[usize::from(unit)];
         if is_immediate(&job, &self.settings) {
             assert!(job.verb != Verb::Send || job.bytes <= MINI_PACKET, "a mini-packet is small: {job:?}");
             of_unit.ready.push_back(packet(&job, 0, job.bytes, job.story));
-            self.transmit(desk);
+            self.transmit(cx);
         } else {
             let (reading, page, waits) = (VecDeque::new(), None, None);
             of_unit.transfers.push_back(Transfer { job, asked: 0, read: 0, cut: 0, reading, page, waits });
-            self.ask_for_data(desk, unit);
+            self.ask_for_data(cx, unit);
         }
     }
 
     /// The last transfer of a unit asks for what there is room for. When it has asked for everything the unit is free.
-    fn ask_for_data(&mut self, desk: &mut AtDesk<'_>, unit: u8) {
-        while let Some((request, story)) = self.next_request(desk, unit) {
+    fn ask_for_data(&mut self, cx: &mut ThContext<'_>, unit: u8) {
+        while let Some((request, story)) = self.next_request(cx, unit) {
             let transfer = self.engine.asking(unit);
             let Job { source, bytes, .. } = transfer.job;
             let page = self.atc.page(source.0, source.1 + transfer.asked);
             if transfer.page != Some(page) {
                 transfer.page = Some(page);
                 transfer.waits = Some(story);
-                if self.translate(desk, page, || Waiter::Unit(unit)) == Look::Hit {
-                    self.page_known(desk, unit);
+                if self.translate(cx, page, || Waiter::Unit(unit)) == Look::Hit {
+                    self.page_known(cx, unit);
                 }
                 return;
             }
-            self.engine.request(desk, unit, request, story);
+            self.engine.request(cx, unit, request, story);
             if self.engine.asking(unit).asked == bytes {
-                self.engine.free(desk.at, unit);
-                self.schedule(desk);
+                self.engine.free(cx.at, unit);
+                self.schedule(cx);
                 return;
             }
         }
     }
 
     /// The next request of a unit, and the story until now, if there is one, it waits for no translation and has room.
-    fn next_request(&self, desk: &AtDesk<'_>, unit: u8) -> Option<(u64, Story)> {
+    fn next_request(&self, cx: &ThContext<'_>, unit: u8) -> Option<(u64, Story)> {
         let of_unit = &self.engine.units[usize::from(unit)];
         let transfer = of_unit.transfers.back()?;
-        let (request, mut story) = (transfer.next(desk), transfer.job.story);
+        let (request, mut story) = (transfer.next(cx), transfer.job.story);
         let is_full = of_unit.buffered + request > u64::from(self.settings.unit_buffer);
-        story.pass(In::Engine, desk.at);
+        story.pass(In::Engine, cx.at);
         (request > 0 && !is_full && transfer.waits.is_none()).then_some((request, story))
     }
 
     /// The translation that a transfer waits for is known.
-    pub(super) fn page_known(&mut self, desk: &mut AtDesk<'_>, unit: u8) {
+    pub(super) fn page_known(&mut self, cx: &mut ThContext<'_>, unit: u8) {
         let transfer = self.engine.asking(unit);
         let mut story = transfer.waits.take().expect("it waits for one translation");
-        story.pass(In::Translation, desk.at);
+        story.pass(In::Translation, cx.at);
         // Further requests have waited for it too.
         transfer.job.story = story;
-        let (request, bytes) = (transfer.next(desk), transfer.job.bytes);
-        self.engine.request(desk, unit, request, story);
+        let (request, bytes) = (transfer.next(cx), transfer.job.bytes);
+        self.engine.request(cx, unit, request, story);
         if self.engine.asking(unit).asked == bytes {
-            self.engine.free(desk.at, unit);
-            self.schedule(desk);
+            self.engine.free(cx.at, unit);
+            self.schedule(cx);
         } else {
-            self.ask_for_data(desk, unit);
+            self.ask_for_data(cx, unit);
         }
     }
 
     /// Data that a unit has asked for are there.
-    pub(super) fn data_read(&mut self, desk: &mut AtDesk<'_>, unit: u8) {
+    pub(super) fn data_read(&mut self, cx: &mut ThContext<'_>, unit: u8) {
         let mtu = u64::from(self.settings.mtu);
         let of_unit = &mut self.engine.units[usize::from(unit)];
         let transfer = of_unit.transfers.front_mut().expect("a transfer reads data");
         let (bytes, mut story) = transfer.reading.pop_front().expect("it has asked for them");
-        story.pass(In::Read, desk.at);
+        story.pass(In::Read, cx.at);
         transfer.read += bytes;
         let Job { target, bytes, .. } = transfer.job;
         while transfer.cut < bytes {
@@ -241,73 +241,73 @@ impl Th {
         if transfer.read == bytes {
             of_unit.transfers.pop_front();
         }
-        self.transmit(desk);
+        self.transmit(cx);
     }
 
     /// The network interface takes packets, as long as NIC ports have room.
-    fn transmit(&mut self, desk: &mut AtDesk<'_>) {
+    fn transmit(&mut self, cx: &mut ThContext<'_>) {
         while let Some((unit, rail)) = self.engine.next_to_send(self.settings.port_packets) {
             let of_unit = &mut self.engine.units[unit];
             let mut packet = of_unit.ready.pop_front().expect("it has a packet");
             self.engine.ports[rail] += 1;
-            let there = plus(desk.at, self.settings.transmit);
-            packet.says.story.pass(In::Interface, there);
-            desk.ask(there, ThEvent::Hand(RailId::new(rail), packet));
+            let there = plus(cx.at, self.settings.transmit);
+            packet.header.story.pass(In::Interface, there);
+            cx.ask(there, ThEvent::Hand(RailId::new(rail), packet));
             if packet.is_buffered {
-                of_unit.buffered -= packet.says.bytes;
-                self.ask_for_data(desk, unit as u8);
+                of_unit.buffered -= packet.header.bytes;
+                self.ask_for_data(cx, unit as u8);
             }
         }
     }
 
     /// A packet reaches its NIC port.
-    pub(super) fn hand(&mut self, desk: &mut AtDesk<'_>, rail: RailId, packet: Outbound) {
-        let Outbound { to, payload, is_last, tells_left, says, .. } = packet;
+    pub(super) fn hand(&mut self, cx: &mut ThContext<'_>, rail: RailId, packet: Outbound) {
+        let Outbound { to, payload, is_last, tells_left, header, .. } = packet;
         self.counts.packets += 1;
-        let (process, byte) = says.from;
-        let data = match says.what {
+        let (process, byte) = header.from;
+        let data = match header.what {
             Carries::Request => None,
-            _ => desk.memory.read(Address { process, byte }, says.bytes),
+            _ => cx.memory.read(Address { process, byte }, header.bytes),
         };
         let lane = self.engine.lanes.bits() as u32;
-        let number = desk.send(to, rail, lane, payload, ThLetter { says, data });
+        let number = cx.send(to, rail, lane, payload, ThContent { header, data });
         if tells_left {
-            self.engine.leaving.insert(number, says);
-            let (packets, is_over) = self.engine.operations.entry(says.of).or_default();
+            self.engine.leaving.insert(number, header);
+            let (packets, is_over) = self.engine.operations.entry(header.of).or_default();
             *packets += 1;
             *is_over |= is_last;
         }
     }
 
     /// A packet has left its NIC port.
-    pub(super) fn has_left(&mut self, desk: &mut AtDesk<'_>, rail: RailId, number: u64) {
+    pub(super) fn has_left(&mut self, cx: &mut ThContext<'_>, rail: RailId, number: u64) {
         self.engine.ports[rail.index()] -= 1;
-        if let Some(mut says) = self.engine.leaving.remove(&number) {
-            let (packets, is_over) = self.engine.operations.get_mut(&says.of).expect("one that leaves");
+        if let Some(mut header) = self.engine.leaving.remove(&number) {
+            let (packets, is_over) = self.engine.operations.get_mut(&header.of).expect("one that leaves");
             *packets -= 1;
             if *packets == 0 && *is_over {
-                self.engine.operations.remove(&says.of);
-                says.story.pass_stage(Stage::NicPort, desk.at);
-                let Says { of, of_bytes, story, .. } = says;
-                let news = News {
-                    what: What::Left,
+                self.engine.operations.remove(&header.of);
+                header.story.pass_stage(Stage::NicPort, cx.at);
+                let Header { of, of_bytes, story, .. } = header;
+                let completion = Completion {
+                    what: CompletionKind::Left,
                     number: of.number,
                     node: of.node,
                     process: of.process,
                     bytes: of_bytes,
                     story,
                 };
-                self.raise(desk, of.process, news);
+                self.raise(cx, of.process, completion);
             }
         }
-        self.transmit(desk);
+        self.transmit(cx);
     }
 }
 
 impl Transfer {
     /// Bytes of its next request; none if it has asked for everything.
-    fn next(&self, desk: &AtDesk<'_>) -> u64 {
-        let most = u64::from(desk.bus.settings().read_request);
+    fn next(&self, cx: &ThContext<'_>) -> u64 {
+        let most = u64::from(cx.bus.settings().read_request);
         (most - (self.job.source.1 + self.asked) % most).min(self.job.bytes - self.asked)
     }
 }
@@ -319,13 +319,13 @@ impl Engine {
     }
 
     /// The transfer of a unit that asks for data reads so many.
-    fn request(&mut self, desk: &mut AtDesk<'_>, unit: u8, bytes: u64, story: Story) {
+    fn request(&mut self, cx: &mut ThContext<'_>, unit: u8, bytes: u64, story: Story) {
         let transfer = self.asking(unit);
         transfer.asked += bytes;
         transfer.reading.push_back((bytes, story));
         self.units[usize::from(unit)].buffered += bytes;
         let tag = Purpose::Data(unit).tag();
-        desk.read(Read { tag, bytes: bytes as u32, place: pcie::Place::Memory });
+        cx.read(Read { tag, bytes: bytes as u32, place: pcie::Place::Memory });
     }
 
     /// The unit and the rail whose turn it is, if there is a packet and room for it.

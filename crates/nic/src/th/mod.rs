@@ -14,13 +14,13 @@
 //!    waits likewise for the queue in memory, writes the descriptor there, which takes the time of a store, and rings the
 //!    doorbell: a write of [`DOORBELL`] bytes.
 //! 2. **Fetching.** A queue in memory of which the NIC knows descriptors that it has not read is read, if no read of it is
-//!    under way and its group has room: a bus read, from the cache of the processors, of as many as are known, fit, and a fetch
-//!    takes. Queues take turns: when one may be read the search begins behind the one that was read last. What has been read is
-//!    in the memory of the group (4 queues each, in order), which all of its queues share, until a unit takes it.
-//! 3. **Scheduling.** Whenever a unit is free and a descriptor is there it is taken: from the HDQs in order, the SDQs in order,
-//!    and the requests of other nodes, round robin; by the free unit with the lowest number. Taking one from an HDQ, or the
-//!    last of a fetch from memory, gives its room back: a posted write of [`POINTER`] bytes, which the process knows of when it
-//!    is in memory.
+//!    under way and its group has room: a bus read, from the cache of the processors, of as many as are known, fit, and a
+//!    fetch takes. Queues take turns: when one may be read the search begins behind the one that was read last. What has been
+//!    read is in the memory of the group (4 queues each, in order), which all of its queues share, until a unit takes it.
+//! 3. **Scheduling.** Whenever a unit is free and a descriptor is there it is taken: from the HDQs in order, the SDQs in
+//!    order, and the requests of other nodes, round robin; by the free unit with the lowest number. Taking one from an HDQ, or
+//!    the last of a fetch from memory, gives its room back: a posted write of [`POINTER`] bytes, which the process knows of
+//!    when it is in memory.
 //! 4. **Decoding** takes a fixed time. A descriptor that holds its data (a mini-packet, a put of up to `immediate` bytes) or
 //!    asks for data (a get) makes one packet then; the unit takes the next descriptor an *interval* after it took this one,
 //!    before it makes that packet if both have the same date. A get's packet has [`REQUEST`] bytes. Any other is a *transfer*;
@@ -32,10 +32,10 @@
 //! 6. **Sending.** The network interface takes packets of units, round robin, and hands each to a NIC port a fixed time later:
 //!    to that of the next rail, in turn, which has, or gets, fewer than so many in its source queue. It waits if none has. A
 //!    packet has been sent on when it is taken. What it carries is what memory has there when it reaches the NIC port, also if
-//!    its descriptor holds its data; its lane is a random number. When all packets of an operation that wants it have left, its
-//!    process gets an event.
-//! 7. **Receiving.** A packet is drained out of the NIC port as soon as the receive buffer has room for its bytes, in the order
-//!    of delivery. The fixed times of the interface and of parsing later it is dealt with:
+//!    its descriptor holds its data; its lane is a random number. When all packets of an operation that wants it have left,
+//!    its process gets an event.
+//! 7. **Receiving.** A packet is drained out of the NIC port as soon as the receive buffer has room for its bytes, in the
+//!    order of delivery. The fixed times of the interface and of parsing later it is dealt with:
 //!    * *a mini-packet*: it gets an entry of the MPQ of its process, the address of the MPQ is translated, and the packet is
 //!      written there with [`ENTRY_HEAD`] more bytes. When it is in memory its data are at their place, and the process sees
 //!      it. If no entry is free it waits, and its data stay in the receive buffer; if it has waited for `hold` it is dropped
@@ -45,16 +45,16 @@
 //!    * *a request*: it is another descriptor to schedule, a transfer. Requests have a memory of their own, without limit.
 //!
 //!    Room in the receive buffer is free when a write has left the chip, and that of a request when it is dealt with.
-//! 8. **An event** gets an entry of the EQ of its process, waits and is dropped like a mini-packet, is translated like one, and
-//!    is written: [`EVENT`] bytes. Who waits for entries gets them in the order in which they came.
+//! 8. **An event** gets an entry of the EQ of its process, waits and is dropped like a mini-packet, is translated like one,
+//!    and is written: [`EVENT`] bytes. Who waits for entries gets them in the order in which they came.
 //! 9. **A process that has seen** a quarter of the entries of its MPQ or EQ, rounded up, since it last did writes so to the
 //!    NIC, in one burst of [`DOORBELL`] bytes which costs the processor nothing.
 //! 10. **A translation** that is in the ATC takes no time. Another one is read from memory, [`TRANSLATION`] bytes; what asked
 //!     waits, and so do a transfer's further requests; nothing else does. So many are read at a time, in the order of asking;
-//!     when one is there the next is read, and then who waits for this one goes on, in the order of asking. The ATC is in sets,
-//!     of which the page that was used least recently is replaced. Consecutive pages are in consecutive sets; those of each
-//!     further process begin a sixty-fourth of the sets, and one, later. An MPQ is in page 2^40 of its process, an EQ in the
-//!     one after.
+//!     when one is there the next is read, and then who waits for this one goes on, in the order of asking. The ATC is in
+//!     sets, of which the page that was used least recently is replaced. Consecutive pages are in consecutive sets; those of
+//!     each further process begin a sixty-fourth of the sets, and one, later. An MPQ is in page 2^40 of its process, an EQ in
+//!     the one after.
 //!
 //! What comes of something in no time comes at once, before whatever else has that date.
 
@@ -70,9 +70,9 @@ pub use atc::{AtcCounts, AtcSettings};
 use crate::Place;
 use crate::host::memory::{Address, Memory};
 use crate::host::pcie;
-use crate::host::program::{News, Program, Verb};
+use crate::host::program::{Completion, Program, Verb};
 use crate::host::story::Story;
-use crate::host::{AnyHost, Desk, Device, Host, HostSettings, Post, Posting, Surroundings};
+use crate::host::{AnyHost, Context, Device, Host, HostSettings, Post, Posting, Surroundings};
 use atc::{Atc, Look, Page};
 use engine::Engine;
 use flitway_engine::Picos;
@@ -249,12 +249,12 @@ pub struct Outbound {
     /// Its process wants to know when all have left.
     pub tells_left: bool,
     /// What it says; its bytes are read when it is handed to the NIC port.
-    pub says: Says,
+    pub header: Header,
 }
 
 /// What a packet says.
 #[derive(Clone, Copy, Debug)]
-pub struct Says {
+pub struct Header {
     /// The operation.
     pub of: OperationId,
     /// What it carries.
@@ -286,11 +286,11 @@ pub enum Carries {
     Answer,
 }
 
-/// A packet's letter: what it says, and its bytes where memory has them.
+/// A packet's content: what it says, and its bytes where memory has them.
 #[derive(Debug)]
-pub struct ThLetter {
+pub struct ThContent {
     /// What it says.
-    pub says: Says,
+    pub header: Header,
     /// The data.
     pub data: Option<Box<[u8]>>,
 }
@@ -360,7 +360,7 @@ pub struct Th {
     counts: ThCounts,
 }
 
-type AtDesk<'a> = Desk<'a, Th>;
+type ThContext<'a> = Context<'a, Th>;
 
 impl Th {
     /// The NIC of the node that `place` names.
@@ -384,36 +384,36 @@ impl Th {
         place: Place,
         memory: Memory,
         programs: Vec<Box<dyn Program>>,
-        surroundings: Surroundings<ThLetter>,
+        surroundings: Surroundings<ThContent>,
     ) -> Box<dyn AnyHost> {
         let nic = Th::new(settings, place, programs.len());
         Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
     }
 
     /// Looks for the translation of `page`, and reads it if it must.
-    fn translate(&mut self, desk: &mut AtDesk<'_>, page: Page, waiter: impl FnOnce() -> Waiter) -> Look {
+    fn translate(&mut self, cx: &mut ThContext<'_>, page: Page, waiter: impl FnOnce() -> Waiter) -> Look {
         let look = self.atc.look(page, waiter);
         if look == (Look::Miss { reads: true }) {
-            self.read_translation(desk, page);
+            self.read_translation(cx, page);
         }
         look
     }
 
-    fn read_translation(&self, desk: &mut AtDesk<'_>, page: Page) {
+    fn read_translation(&self, cx: &mut ThContext<'_>, page: Page) {
         let tag = Purpose::Translation(page).tag();
-        desk.read(pcie::Read { tag, bytes: TRANSLATION, place: pcie::Place::Memory });
+        cx.read(pcie::Read { tag, bytes: TRANSLATION, place: pcie::Place::Memory });
     }
 
     /// A translation is there.
-    fn translated(&mut self, desk: &mut AtDesk<'_>, page: Page) {
+    fn translated(&mut self, cx: &mut ThContext<'_>, page: Page) {
         let (waiters, next) = self.atc.fill(page);
         if let Some(page) = next {
-            self.read_translation(desk, page);
+            self.read_translation(cx, page);
         }
         for waiter in waiters {
             match waiter {
-                Waiter::Unit(unit) => self.page_known(desk, unit),
-                Waiter::Write(write) => self.write(desk, *write),
+                Waiter::Unit(unit) => self.page_known(cx, unit),
+                Waiter::Write(write) => self.write(cx, *write),
             }
         }
     }
@@ -421,60 +421,60 @@ impl Th {
 
 impl Device for Th {
     type Event = ThEvent;
-    type Letter = ThLetter;
+    type Content = ThContent;
 
-    fn post(&mut self, desk: &mut AtDesk<'_>, process: u8, post: &mut Post) -> Posting {
-        self.submissions.post(desk, process, post, &self.settings)
+    fn post(&mut self, cx: &mut ThContext<'_>, process: u8, post: &mut Post) -> Posting {
+        self.submissions.post(cx, process, post, &self.settings)
     }
 
-    fn handle(&mut self, desk: &mut AtDesk<'_>, event: ThEvent) {
+    fn handle(&mut self, cx: &mut ThContext<'_>, event: ThEvent) {
         match event {
-            ThEvent::Burst(queue, post, left) => self.submissions.burst(desk, queue, post, left),
+            ThEvent::Burst(queue, post, left) => self.submissions.burst(cx, queue, post, left),
             ThEvent::Written(queue, post) => {
                 self.submissions.written(queue, post);
-                self.schedule(desk);
+                self.schedule(cx);
             }
             ThEvent::Rung(queue) => {
                 self.submissions.rung(queue);
-                self.fetch(desk);
+                self.fetch(cx);
             }
-            ThEvent::Room(queue, count) => self.submissions.has_room(desk, queue, count),
+            ThEvent::Room(queue, count) => self.submissions.has_room(cx, queue, count),
             ThEvent::Ready(unit) => {
-                self.engine.free(desk.at, unit);
-                self.schedule(desk);
+                self.engine.free(cx.at, unit);
+                self.schedule(cx);
             }
-            ThEvent::Decoded(unit, job) => self.decoded(desk, unit, job),
-            ThEvent::Hand(rail, packet) => self.hand(desk, rail, packet),
-            ThEvent::Parsed(incoming) => self.parsed(desk, incoming),
-            ThEvent::Landed(to, data) => desk.memory.write(to, &data),
-            ThEvent::Freed(bytes) => self.freed(desk, bytes),
-            ThEvent::Seen(ring, process, entries) => self.entries_free(desk, ring, process, entries),
-            ThEvent::GivesUp(ring, process, number) => self.gives_up(desk, ring, process, number),
+            ThEvent::Decoded(unit, job) => self.decoded(cx, unit, job),
+            ThEvent::Hand(rail, packet) => self.hand(cx, rail, packet),
+            ThEvent::Parsed(incoming) => self.parsed(cx, incoming),
+            ThEvent::Landed(to, data) => cx.memory.write(to, &data),
+            ThEvent::Freed(bytes) => self.freed(cx, bytes),
+            ThEvent::Seen(ring, process, entries) => self.entries_free(cx, ring, process, entries),
+            ThEvent::GivesUp(ring, process, number) => self.gives_up(cx, ring, process, number),
         }
     }
 
-    fn has_read(&mut self, desk: &mut AtDesk<'_>, tag: u64) {
+    fn has_read(&mut self, cx: &mut ThContext<'_>, tag: u64) {
         match Purpose::of(tag) {
             Purpose::Descriptors(queue) => {
-                self.submissions.fetched(desk.at, queue);
-                self.schedule(desk);
-                self.fetch(desk);
+                self.submissions.fetched(cx.at, queue);
+                self.schedule(cx);
+                self.fetch(cx);
             }
-            Purpose::Data(unit) => self.data_read(desk, unit),
-            Purpose::Translation(page) => self.translated(desk, page),
+            Purpose::Data(unit) => self.data_read(cx, unit),
+            Purpose::Translation(page) => self.translated(cx, page),
         }
     }
 
-    fn receive(&mut self, desk: &mut AtDesk<'_>, delivery: &Delivery, letter: ThLetter) {
-        self.take_in(desk, delivery, letter);
+    fn receive(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: ThContent) {
+        self.take_in(cx, delivery, content);
     }
 
-    fn sent(&mut self, desk: &mut AtDesk<'_>, rail: RailId, number: u64) {
-        self.has_left(desk, rail, number);
+    fn sent(&mut self, cx: &mut ThContext<'_>, rail: RailId, number: u64) {
+        self.has_left(cx, rail, number);
     }
 
-    fn seen(&mut self, desk: &mut AtDesk<'_>, process: u8, _: &News) {
-        self.process_saw(desk, process);
+    fn seen(&mut self, cx: &mut ThContext<'_>, process: u8, _: &Completion) {
+        self.process_saw(cx, process);
     }
 
     fn is_idle(&self) -> bool {

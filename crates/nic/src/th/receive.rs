@@ -3,12 +3,12 @@
 use super::atc::{Look, Page};
 use super::ring::Ring;
 use super::{
-    AtDesk, Carries, DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Job, MPQ_PAGE, OperationId, Rings, Says, Th,
-    ThEvent, ThLetter, ThSettings, Waiter,
+    Carries, DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, OperationId, Rings, Th, ThContent,
+    ThContext, ThEvent, ThSettings, Waiter,
 };
 use crate::host::memory::Address;
 use crate::host::pcie::plus;
-use crate::host::program::{News, Verb, What};
+use crate::host::program::{Completion, CompletionKind, Verb};
 use crate::host::story::Unit;
 use flitway_fabric::Delivery;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,7 +19,7 @@ pub(super) struct Receive {
     /// Free bytes of the receive buffer.
     room: u32,
     /// Packets that wait for room in NIC ports.
-    waiting: VecDeque<(Delivery, ThLetter)>,
+    waiting: VecDeque<(Delivery, ThContent)>,
     /// By process.
     mpqs: Box<[Ring<Write>]>,
     eqs: Box<[Ring<Write>]>,
@@ -32,26 +32,26 @@ pub(super) struct Receive {
 /// A packet in the receive buffer.
 #[derive(Debug)]
 pub struct Incoming {
-    says: Says,
+    header: Header,
     payload: u32,
     data: Option<Box<[u8]>>,
 }
 
-/// What is written into memory, and read by a process if it has `news`.
+/// What is written into memory, and read by a process if it has `completion`.
 #[derive(Debug)]
 pub(super) struct Write {
-    what: Writes,
+    what: WriteKind,
     /// Of which process.
     process: u8,
-    says: Says,
+    header: Header,
     /// Bytes of the receive buffer that it has.
     payload: u32,
     data: Option<Box<[u8]>>,
-    news: Option<News>,
+    completion: Option<Completion>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writes {
+enum WriteKind {
     Mini,
     Data,
     Event,
@@ -84,190 +84,198 @@ impl Receive {
 
 impl Th {
     /// A packet is in a NIC port.
-    pub(super) fn take_in(&mut self, desk: &mut AtDesk<'_>, delivery: &Delivery, mut letter: ThLetter) {
-        desk.cross(&mut letter.says.story, delivery);
+    pub(super) fn take_in(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, mut content: ThContent) {
+        cx.cross(&mut content.header.story, delivery);
         if self.receive.waiting.is_empty() && self.receive.room >= u32::from(delivery.payload) {
-            self.accept(desk, delivery, letter);
+            self.accept(cx, delivery, content);
         } else {
             self.counts.held += 1;
-            self.receive.waiting.push_back((*delivery, letter));
+            self.receive.waiting.push_back((*delivery, content));
         }
     }
 
     /// A packet goes into the receive buffer, which has room.
-    fn accept(&mut self, desk: &mut AtDesk<'_>, delivery: &Delivery, letter: ThLetter) {
-        let ThLetter { mut says, data } = letter;
+    fn accept(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: ThContent) {
+        let ThContent { mut header, data } = content;
         let payload = u32::from(delivery.payload);
         self.receive.room -= payload;
-        desk.drain(delivery);
-        let parsed = plus(plus(desk.at, self.settings.receive), self.settings.parse);
-        says.story.pass(Unit::Room, desk.at);
-        says.story.pass(Unit::Interface, parsed);
-        desk.ask(parsed, ThEvent::Parsed(Incoming { says, payload, data }));
+        cx.drain(delivery);
+        let parsed = plus(plus(cx.at, self.settings.receive), self.settings.parse);
+        header.story.pass(Unit::Room, cx.at);
+        header.story.pass(Unit::Interface, parsed);
+        cx.ask(parsed, ThEvent::Parsed(Incoming { header, payload, data }));
     }
 
     /// Bytes of the receive buffer are free.
-    pub(super) fn freed(&mut self, desk: &mut AtDesk<'_>, bytes: u32) {
+    pub(super) fn freed(&mut self, cx: &mut ThContext<'_>, bytes: u32) {
         self.receive.room += bytes;
         while let Some((delivery, _)) = self.receive.waiting.front()
             && self.receive.room >= u32::from(delivery.payload)
-            && let Some((delivery, letter)) = self.receive.waiting.pop_front()
+            && let Some((delivery, content)) = self.receive.waiting.pop_front()
         {
-            self.accept(desk, &delivery, letter);
+            self.accept(cx, &delivery, content);
         }
     }
 
     /// A packet has been parsed.
-    pub(super) fn parsed(&mut self, desk: &mut AtDesk<'_>, incoming: Incoming) {
-        let Incoming { says, payload, data } = incoming;
-        let process = says.process;
-        let write = |what, news| Write { what, process, says, payload, data, news };
-        match says.what {
+    pub(super) fn parsed(&mut self, cx: &mut ThContext<'_>, incoming: Incoming) {
+        let Incoming { header, payload, data } = incoming;
+        let process = header.process;
+        let write = |what, completion| Write { what, process, header, payload, data, completion };
+        match header.what {
             Carries::Mini => {
-                let news = news(What::Received, &says);
-                self.enter(desk, Rings::Mpq, write(Writes::Mini, Some(news)));
+                let completion = completion(CompletionKind::Received, &header);
+                self.enter(cx, Rings::Mpq, write(WriteKind::Mini, Some(completion)));
             }
             Carries::Put | Carries::Answer => {
-                let page = self.atc.page(process, says.byte);
-                self.write_to(desk, page, write(Writes::Data, None));
+                let page = self.atc.page(process, header.byte);
+                self.write_to(cx, page, write(WriteKind::Data, None));
             }
             Carries::Request => {
                 self.submissions.request(Job {
-                    of: says.of,
+                    of: header.of,
                     verb: Verb::Get,
-                    to: (says.of.node, says.of.process),
-                    bytes: says.bytes,
-                    source: (process, says.byte),
-                    target: says.from.1,
+                    to: (header.of.node, header.of.process),
+                    bytes: header.bytes,
+                    source: (process, header.byte),
+                    target: header.from.1,
                     is_answer: true,
                     tells_left: false,
-                    story: says.story,
+                    story: header.story,
                 });
-                self.freed(desk, payload);
-                self.schedule(desk);
+                self.freed(cx, payload);
+                self.schedule(cx);
             }
         }
     }
 
     /// An event for a process.
-    pub(super) fn raise(&mut self, desk: &mut AtDesk<'_>, process: u8, news: News) {
+    pub(super) fn raise(&mut self, cx: &mut ThContext<'_>, process: u8, completion: Completion) {
         // Only its story is asked for.
-        let of = OperationId { node: news.node, process: news.process, number: news.number };
-        let says = Says {
+        let of =
+            OperationId { node: completion.node, process: completion.process, number: completion.number };
+        let header = Header {
             of,
             what: Carries::Put,
             process,
             byte: 0,
             bytes: 0,
-            of_bytes: news.bytes,
+            of_bytes: completion.bytes,
             from: (0, 0),
-            story: news.story,
+            story: completion.story,
         };
-        let write = Write { what: Writes::Event, process, says, payload: 0, data: None, news: Some(news) };
-        self.enter(desk, Rings::Eq, write);
+        let write = Write {
+            what: WriteKind::Event,
+            process,
+            header,
+            payload: 0,
+            data: None,
+            completion: Some(completion),
+        };
+        self.enter(cx, Rings::Eq, write);
     }
 
     /// Something gets an entry of a queue of its process, or waits for one.
-    fn enter(&mut self, desk: &mut AtDesk<'_>, ring: Rings, write: Write) {
+    fn enter(&mut self, cx: &mut ThContext<'_>, ring: Rings, write: Write) {
         let process = write.process;
         match self.receive.ring(ring, process).enter(write) {
-            Ok(write) => self.write_entry(desk, ring, write),
+            Ok(write) => self.write_entry(cx, ring, write),
             Err(number) => {
                 self.counts.waited[ring as usize] += 1;
-                desk.ask(plus(desk.at, self.settings.hold), ThEvent::GivesUp(ring, process, number));
+                cx.ask(plus(cx.at, self.settings.hold), ThEvent::GivesUp(ring, process, number));
             }
         }
     }
 
     /// Something has an entry.
-    fn write_entry(&mut self, desk: &mut AtDesk<'_>, ring: Rings, mut write: Write) {
-        write.says.story.pass(Unit::Room, desk.at);
+    fn write_entry(&mut self, cx: &mut ThContext<'_>, ring: Rings, mut write: Write) {
+        write.header.story.pass(Unit::Room, cx.at);
         let page = match ring {
             Rings::Mpq => MPQ_PAGE,
             Rings::Eq => EQ_PAGE,
         };
-        self.write_to(desk, (write.process, page), write);
+        self.write_to(cx, (write.process, page), write);
     }
 
     /// Something is written into `page`, when that has been translated.
-    fn write_to(&mut self, desk: &mut AtDesk<'_>, page: Page, write: Write) {
+    fn write_to(&mut self, cx: &mut ThContext<'_>, page: Page, write: Write) {
         let mut write = Some(write);
-        let look =
-            self.translate(desk, page, || Waiter::Write(Box::new(write.take().expect("it waits once"))));
+        let look = self.translate(cx, page, || Waiter::Write(Box::new(write.take().expect("it waits once"))));
         if look == Look::Hit
             && let Some(write) = write
         {
-            self.write(desk, write);
+            self.write(cx, write);
         }
     }
 
     /// Something is written into memory.
-    pub(super) fn write(&mut self, desk: &mut AtDesk<'_>, write: Write) {
-        let Write { what, process, mut says, payload, data, news } = write;
-        says.story.pass(Unit::Translation, desk.at);
+    pub(super) fn write(&mut self, cx: &mut ThContext<'_>, write: Write) {
+        let Write { what, process, mut header, payload, data, completion } = write;
+        header.story.pass(Unit::Translation, cx.at);
         let bytes = match what {
-            Writes::Mini => payload + ENTRY_HEAD,
-            Writes::Data => payload,
-            Writes::Event => EVENT,
+            WriteKind::Mini => payload + ENTRY_HEAD,
+            WriteKind::Data => payload,
+            WriteKind::Event => EVENT,
         };
-        let posted = desk.bus.post(desk.at, bytes);
+        let posted = cx.bus.post(cx.at, bytes);
         if let Some(data) = data {
-            let to = Address { process, byte: says.byte };
-            desk.ask(posted.visible, ThEvent::Landed(to, data));
+            let to = Address { process, byte: header.byte };
+            cx.ask(posted.visible, ThEvent::Landed(to, data));
         }
         if payload > 0 {
-            desk.ask(posted.sent, ThEvent::Freed(payload));
+            cx.ask(posted.sent, ThEvent::Freed(payload));
         }
-        if let Some(mut news) = news {
-            let ring = if what == Writes::Mini { Rings::Mpq } else { Rings::Eq };
+        if let Some(mut completion) = completion {
+            let ring = if what == WriteKind::Mini { Rings::Mpq } else { Rings::Eq };
             self.receive.told[usize::from(process)].push_back(ring);
-            news.story = says.story;
-            news.story.pass(Unit::Bus, posted.visible);
-            desk.tell(posted.visible, process, news);
+            completion.story = header.story;
+            completion.story.pass(Unit::Bus, posted.visible);
+            cx.tell(posted.visible, process, completion);
         }
-        if what == Writes::Data {
-            self.count(desk, &says);
+        if what == WriteKind::Data {
+            self.count(cx, &header);
         }
     }
 
     /// Data of an operation are on their way into memory; when all are, its process gets an event.
-    fn count(&mut self, desk: &mut AtDesk<'_>, says: &Says) {
-        let arrived = self.receive.arrived.entry(says.of).or_default();
-        *arrived += says.bytes;
-        if *arrived == says.of_bytes {
-            self.receive.arrived.remove(&says.of);
-            let what = if says.what == Carries::Put { What::Received } else { What::Fetched };
-            self.raise(desk, says.process, news(what, says));
+    fn count(&mut self, cx: &mut ThContext<'_>, header: &Header) {
+        let arrived = self.receive.arrived.entry(header.of).or_default();
+        *arrived += header.bytes;
+        if *arrived == header.of_bytes {
+            self.receive.arrived.remove(&header.of);
+            let what =
+                if header.what == Carries::Put { CompletionKind::Received } else { CompletionKind::Fetched };
+            self.raise(cx, header.process, completion(what, header));
         }
     }
 
     /// Entries of a queue are free.
-    pub(super) fn entries_free(&mut self, desk: &mut AtDesk<'_>, ring: Rings, process: u8, entries: u32) {
+    pub(super) fn entries_free(&mut self, cx: &mut ThContext<'_>, ring: Rings, process: u8, entries: u32) {
         for write in self.receive.ring(ring, process).free(entries) {
-            self.write_entry(desk, ring, write);
+            self.write_entry(cx, ring, write);
         }
     }
 
     /// What waits for an entry gives up, if it waits still.
-    pub(super) fn gives_up(&mut self, desk: &mut AtDesk<'_>, ring: Rings, process: u8, number: u64) {
+    pub(super) fn gives_up(&mut self, cx: &mut ThContext<'_>, ring: Rings, process: u8, number: u64) {
         if let Some(write) = self.receive.ring(ring, process).give_up(number) {
             self.counts.dropped[ring as usize] += 1;
-            self.freed(desk, write.payload);
+            self.freed(cx, write.payload);
         }
     }
 
     /// A process has seen what it was told next.
-    pub(super) fn process_saw(&mut self, desk: &mut AtDesk<'_>, process: u8) {
+    pub(super) fn process_saw(&mut self, cx: &mut ThContext<'_>, process: u8) {
         let ring = self.receive.told[usize::from(process)].pop_front().expect("it was told");
         if let Some(entries) = self.receive.ring(ring, process).see() {
-            let there = desk.bus.write(desk.at, DOORBELL);
-            desk.ask(there, ThEvent::Seen(ring, process, entries));
+            let there = cx.bus.write(cx.at, DOORBELL);
+            cx.ask(there, ThEvent::Seen(ring, process, entries));
         }
     }
 }
 
 /// What a process sees of an operation.
-fn news(what: What, says: &Says) -> News {
-    let Says { of, of_bytes, story, .. } = *says;
-    News { what, number: of.number, node: of.node, process: of.process, bytes: of_bytes, story }
+fn completion(what: CompletionKind, header: &Header) -> Completion {
+    let Header { of, of_bytes, story, .. } = *header;
+    Completion { what, number: of.number, node: of.node, process: of.process, bytes: of_bytes, story }
 }

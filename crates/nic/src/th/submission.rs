@@ -1,6 +1,8 @@
 //! Submission: descriptors on their way to a unit. See points 1 to 3 of the header of this module.
 
-use super::{AtDesk, DESCRIPTOR, DOORBELL, Job, OperationId, POINTER, Purpose, Queue, ThEvent, ThSettings};
+use super::{
+    DESCRIPTOR, DOORBELL, Job, OperationId, POINTER, Purpose, Queue, ThContext, ThEvent, ThSettings,
+};
 use crate::host::pcie::{Place, Read, plus};
 use crate::host::program::{Submission, Verb};
 use crate::host::story::Unit;
@@ -81,7 +83,7 @@ impl Submissions {
     /// A processor comes to an operation.
     pub(super) fn post(
         &mut self,
-        desk: &mut AtDesk<'_>,
+        cx: &mut ThContext<'_>,
         process: u8,
         post: &Post,
         settings: &ThSettings,
@@ -96,35 +98,35 @@ impl Submissions {
             return Posting::Waits;
         }
         *room -= 1;
-        let bus = *desk.bus.settings();
+        let bus = *cx.bus.settings();
         let (queue, begins, bytes) = match post.operation.by {
-            Submission::Hdq => (Queue::Hdq(process), desk.at, DESCRIPTOR),
-            Submission::Sdq => (Queue::Sdq(process), plus(desk.at, settings.host.store), DOORBELL),
+            Submission::Hdq => (Queue::Hdq(process), cx.at, DESCRIPTOR),
+            Submission::Sdq => (Queue::Sdq(process), plus(cx.at, settings.host.store), DOORBELL),
         };
         // All are asked for now, so that none of the next descriptor comes in between, however fast a processor is.
         let (mut left, mut written) = (bytes, begins);
         while left > 0 {
             written = plus(written, bus.burst_time);
-            desk.ask(written, ThEvent::Burst(queue, *post, left));
+            cx.ask(written, ThEvent::Burst(queue, *post, left));
             left -= bus.burst.min(left);
         }
         Posting::Until(written)
     }
 
     /// A processor has written a burst; `left` bytes had not been written before.
-    pub(super) fn burst(&mut self, desk: &mut AtDesk<'_>, queue: Queue, mut post: Post, left: u32) {
-        let bytes = desk.bus.settings().burst.min(left);
-        let there = desk.bus.write(desk.at, bytes);
+    pub(super) fn burst(&mut self, cx: &mut ThContext<'_>, queue: Queue, mut post: Post, left: u32) {
+        let bytes = cx.bus.settings().burst.min(left);
+        let there = cx.bus.write(cx.at, bytes);
         if left > bytes {
             return;
         }
-        post.story.pass(Unit::Processor, desk.at);
+        post.story.pass(Unit::Processor, cx.at);
         post.story.pass(Unit::Bus, there);
         match queue {
-            Queue::Hdq(queue) => desk.ask(there, ThEvent::Written(queue, post)),
+            Queue::Hdq(queue) => cx.ask(there, ThEvent::Written(queue, post)),
             Queue::Sdq(queue) => {
                 self.sdqs[usize::from(queue)].written.push_back(post);
-                desk.ask(there, ThEvent::Rung(queue));
+                cx.ask(there, ThEvent::Rung(queue));
             }
         }
     }
@@ -140,7 +142,7 @@ impl Submissions {
     }
 
     /// A process knows of more room in a queue.
-    pub(super) fn has_room(&mut self, desk: &mut AtDesk<'_>, queue: Queue, count: u32) {
+    pub(super) fn has_room(&mut self, cx: &mut ThContext<'_>, queue: Queue, count: u32) {
         let (room, waits, process) = match queue {
             Queue::Hdq(process) => {
                 let hdq = &mut self.hdqs[usize::from(process)];
@@ -153,12 +155,12 @@ impl Submissions {
         };
         *room += count;
         if std::mem::take(waits) {
-            desk.release(desk.at, process);
+            cx.release(cx.at, process);
         }
     }
 
     /// Reads every queue that may be read: how many.
-    pub(super) fn fetch(&mut self, desk: &mut AtDesk<'_>, settings: &ThSettings) -> u64 {
+    pub(super) fn fetch(&mut self, cx: &mut ThContext<'_>, settings: &ThSettings) -> u64 {
         let mut fetches = 0;
         let queues = self.sdqs.len();
         while let Some(queue) = (0..queues)
@@ -171,9 +173,9 @@ impl Submissions {
             *group += count;
             sdq.rung -= count;
             sdq.reading.extend(sdq.written.drain(..count as usize));
-            sdq.reading.iter_mut().for_each(|post| post.story.pass(Unit::Submission, desk.at));
+            sdq.reading.iter_mut().for_each(|post| post.story.pass(Unit::Submission, cx.at));
             let tag = Purpose::Descriptors(queue as u8).tag();
-            desk.read(Read { tag, bytes: count * DESCRIPTOR, place: Place::Cache });
+            cx.read(Read { tag, bytes: count * DESCRIPTOR, place: Place::Cache });
             self.next_fetch = (queue + 1) % queues;
             fetches += 1;
         }
@@ -202,7 +204,7 @@ impl Submissions {
     }
 
     /// The descriptor whose turn it is, and where it comes from.
-    pub(super) fn take(&mut self, desk: &mut AtDesk<'_>, node: NodeId) -> Option<(Job, From)> {
+    pub(super) fn take(&mut self, cx: &mut ThContext<'_>, node: NodeId) -> Option<(Job, From)> {
         let (hdqs, sdqs) = (self.hdqs.len(), self.sdqs.len());
         let all = hdqs + sdqs + 1;
         let has_one = |place: usize| match place.checked_sub(hdqs) {
@@ -215,14 +217,14 @@ impl Submissions {
         match place.checked_sub(hdqs) {
             None => {
                 let post = self.hdqs[place].descriptors.pop_front()?;
-                self.give_back(desk, Queue::Hdq(place as u8), 1);
+                self.give_back(cx, Queue::Hdq(place as u8), 1);
                 Some((job(node, place as u8, &post), From::Hdq))
             }
             Some(queue) if queue < sdqs => {
                 let (post, last) = self.sdqs[queue].fetched.pop_front()?;
                 self.groups[queue / self.sdqs_per_group] -= 1;
                 if let Some(count) = last {
-                    self.give_back(desk, Queue::Sdq(queue as u8), count);
+                    self.give_back(cx, Queue::Sdq(queue as u8), count);
                 }
                 Some((job(node, queue as u8, &post), From::Sdq))
             }
@@ -231,9 +233,9 @@ impl Submissions {
     }
 
     /// Tells a process of room in its queue.
-    fn give_back(&self, desk: &mut AtDesk<'_>, queue: Queue, count: u32) {
-        let posted = desk.bus.post(desk.at, POINTER);
-        desk.ask(posted.visible, ThEvent::Room(queue, count));
+    fn give_back(&self, cx: &mut ThContext<'_>, queue: Queue, count: u32) {
+        let posted = cx.bus.post(cx.at, POINTER);
+        cx.ask(posted.visible, ThEvent::Room(queue, count));
     }
 
     /// Whether no descriptor is anywhere.

@@ -4,9 +4,10 @@ use super::bus::Purpose;
 use super::submission::Descriptor;
 use super::translation::{Page, Waiter};
 use super::{
-    Address, Due, Host, Letter, Name, News, NodeId, Operation, Part, RailId, Says, Stage, Story, Verb,
+    Address, Completion, Content, Due, Header, Host, Name, NodeId, Operation, Part, RailId, Stage, Story,
+    Verb,
 };
-use flitway_nic::host::program::What;
+use flitway_nic::host::program::CompletionKind;
 use flitway_nic::th::REQUEST;
 
 /// What a unit carries out.
@@ -45,7 +46,7 @@ impl Job {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outbound {
     node: NodeId,
-    says: Says,
+    header: Header,
     payload: u16,
     /// Where its data are in this node, if it has any.
     from: Option<Address>,
@@ -126,19 +127,19 @@ impl Host {
             self.ask_for_data(unit);
             return;
         }
-        let says = Host::says(&job, job.there, job.bytes);
+        let header = Host::header(&job, job.there, job.bytes);
         let (payload, from) = match job.verb {
             Verb::Send | Verb::Put => (job.bytes as u16, Some(job.here)),
             Verb::Get => (REQUEST, None),
         };
         let Job { node, tells_left, .. } = job;
-        let packet = Outbound { node, says, payload, from, buffered: 0, tells_left, story };
+        let packet = Outbound { node, header, payload, from, buffered: 0, tells_left, story };
         self.units[unit].packets.push(packet);
         self.transmit();
     }
 
-    fn says(job: &Job, to: Address, bytes: u64) -> Says {
-        Says {
+    fn header(job: &Job, to: Address, bytes: u64) -> Header {
+        Header {
             name: job.name,
             verb: job.verb,
             is_answer: job.is_answer,
@@ -218,7 +219,7 @@ impl Host {
             }
             let packet = Outbound {
                 node: job.node,
-                says: Host::says(&job, to, bytes),
+                header: Host::header(&job, to, bytes),
                 payload: bytes as u16,
                 from: Some(job.here.after(cut)),
                 buffered: bytes,
@@ -256,16 +257,16 @@ impl Host {
     /// A packet is at the NIC port.
     pub(super) fn handed(&mut self, rail: RailId, mut packet: Outbound) {
         packet.story.pass(Part::Interface, self.at);
-        let data = packet.from.and_then(|from| self.memory.read(from, packet.says.bytes));
-        let letter = Letter { says: packet.says, story: packet.story, data };
-        let number = self.hand(packet.node, rail, packet.payload, letter);
+        let data = packet.from.and_then(|from| self.memory.read(from, packet.header.bytes));
+        let content = Content { header: packet.header, story: packet.story, data };
+        let number = self.hand(packet.node, rail, packet.payload, content);
         self.in_source_queues.push((rail, number, packet));
         self.counts.packets += 1;
         if packet.tells_left {
-            let says = &packet.says;
+            let header = &packet.header;
             // A get has one packet, without data.
-            let bytes = if packet.from.is_some() { says.bytes } else { says.of };
-            self.leaving.push((says.name, bytes));
+            let bytes = if packet.from.is_some() { header.bytes } else { header.of };
+            self.leaving.push((header.name, bytes));
         }
     }
 
@@ -275,20 +276,20 @@ impl Host {
         let (_, _, packet) = self.in_source_queues.remove(place.expect("a packet leaves where it was"));
         self.in_port[rail.index()] -= 1;
         if packet.tells_left && self.has_left_whole(&packet) {
-            let (name, mut story) = (packet.says.name, packet.story);
+            let (name, mut story) = (packet.header.name, packet.story);
             story.pass_stage(Stage::NicPort, self.at);
-            self.begin_event(name.1, news(What::Left, name, packet.says.of, story));
+            self.begin_event(name.1, completion(CompletionKind::Left, name, packet.header.of, story));
         }
         self.transmit();
     }
 
     /// Whether all packets of an operation have been handed to NIC ports, and none is in a source queue.
     fn has_left_whole(&mut self, packet: &Outbound) -> bool {
-        let is_of = |name: Name| name == packet.says.name;
+        let is_of = |name: Name| name == packet.header.name;
         let handed: u64 = self.leaving.iter().filter(|(name, _)| is_of(*name)).map(|it| it.1).sum();
         let waits =
-            self.in_source_queues.iter().any(|(_, _, other)| other.tells_left && is_of(other.says.name));
-        let is_whole = handed == packet.says.of && !waits;
+            self.in_source_queues.iter().any(|(_, _, other)| other.tells_left && is_of(other.header.name));
+        let is_whole = handed == packet.header.of && !waits;
         if is_whole {
             self.leaving.retain(|(name, _)| !is_of(*name));
         }
@@ -296,7 +297,12 @@ impl Host {
     }
 }
 
-/// News of an operation.
-pub(super) fn news(what: What, (node, process, number): Name, bytes: u64, story: Story) -> News {
-    News { what, number, node, process, bytes, story }
+/// Completion of an operation.
+pub(super) fn completion(
+    what: CompletionKind,
+    (node, process, number): Name,
+    bytes: u64,
+    story: Story,
+) -> Completion {
+    Completion { what, number, node, process, bytes, story }
 }

@@ -17,7 +17,7 @@ use flitway_engine::{Cycle, Picos};
 use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, Packet, Ticket};
 use flitway_nic::Place;
 use flitway_nic::host::memory::{Address, Memory};
-use flitway_nic::host::program::{News, Operation, Program, Verb};
+use flitway_nic::host::program::{Completion, Operation, Program, Verb};
 use flitway_nic::host::story::{Stage, Story, Unit as Part};
 use flitway_nic::host::{AnyHost, HostCounts, IdleTime, NIC_PROCESS, Surroundings};
 use flitway_nic::th::{AtcCounts, ThCounts, ThSettings};
@@ -29,8 +29,8 @@ use translation::Atc;
 
 /// What a packet says.
 #[derive(Clone, Debug)]
-pub struct Letter {
-    says: Says,
+pub struct Content {
+    header: Header,
     story: Story,
     data: Option<Box<[u8]>>,
 }
@@ -40,7 +40,7 @@ type Name = (NodeId, u8, u64);
 
 /// What a packet says but for its data.
 #[derive(Clone, Copy, Debug)]
-struct Says {
+struct Header {
     name: Name,
     verb: Verb,
     /// It is the answer to a get, and not what asks for it.
@@ -60,10 +60,10 @@ struct Says {
 enum Due {
     /// A processor may be free.
     Free(u8),
-    /// Memory has news for a process, from one of its rings.
-    Visible(u8, Ring, News),
+    /// Memory has completion for a process, from one of its rings.
+    Visible(u8, Ring, Completion),
     /// The process has seen them.
-    Seen(u8, Ring, News),
+    Seen(u8, Ring, Completion),
     /// A processor has written a burst of so many bytes of a descriptor, or of its doorbell; it may be the last.
     Burst(Queue, Descriptor, u32, bool),
     /// The NIC has a descriptor in a queue on the chip.
@@ -83,7 +83,7 @@ enum Due {
     /// A packet is handed to the NIC port of a rail.
     Handed(RailId, Outbound),
     /// A packet has been parsed.
-    Parsed(Letter),
+    Parsed(Content),
     /// So many bytes of the receive buffer are free.
     Left(u64),
     /// Memory has bytes.
@@ -99,7 +99,7 @@ enum Due {
 struct Host {
     node: NodeId,
     settings: ThSettings,
-    surroundings: Surroundings<Letter>,
+    surroundings: Surroundings<Content>,
     /// The date, and the cycle in which it is dealt with.
     at: Picos,
     now: Cycle,
@@ -131,7 +131,7 @@ struct Host {
     rail_turn: usize,
     /// By rail: packets in the source queue or on their way there.
     in_port: Vec<u32>,
-    /// Packets in source queues: rail, letter, and what was sent.
+    /// Packets in source queues: rail, content, and what was sent.
     in_source_queues: Vec<(RailId, u64, Outbound)>,
     /// Bytes that have been handed over, of operations of which not all have left and that want to know.
     leaving: Vec<(Name, u64)>,
@@ -157,7 +157,7 @@ pub fn host(
     place: Place,
     memory: Memory,
     programs: Vec<Box<dyn Program>>,
-    surroundings: Surroundings<Letter>,
+    surroundings: Surroundings<Content>,
 ) -> Box<dyn AnyHost> {
     let ThSettings { hdqs, hdq_depth, sdqs, sdq_depth, sdq_groups, group_room, .. } = *settings;
     let (processes, sdqs) = (programs.len(), sdqs as usize);
@@ -229,8 +229,8 @@ impl Host {
     fn handle(&mut self, due: Due) {
         match due {
             Due::Free(process) => self.next_task(process),
-            Due::Visible(process, ring, news) => self.visible(process, ring, news),
-            Due::Seen(process, ring, news) => self.seen(process, ring, &news),
+            Due::Visible(process, ring, completion) => self.visible(process, ring, completion),
+            Due::Seen(process, ring, completion) => self.seen(process, ring, &completion),
             Due::Burst(queue, descriptor, bytes, is_last) => self.burst(queue, descriptor, bytes, is_last),
             Due::Written(queue, descriptor) => self.in_hdq(queue, descriptor),
             Due::Rung(queue, descriptor) => self.rung(queue, descriptor),
@@ -240,7 +240,7 @@ impl Host {
             Due::Ready(unit) => self.unit_ready(unit),
             Due::Decoded(unit, job, story) => self.decoded(unit, job, story),
             Due::Handed(rail, packet) => self.handed(rail, packet),
-            Due::Parsed(letter) => self.parsed(letter),
+            Due::Parsed(content) => self.parsed(content),
             Due::Left(bytes) => self.has_left_buffer(bytes),
             Due::Landed(to, data) => self.memory.write(to, &data),
             Due::Entries(process, ring, count) => self.entries_free(process, ring, count),
@@ -259,9 +259,9 @@ impl Host {
         self.drained.drain(..).for_each(|ticket| out.drain(ticket));
     }
 
-    /// Hands a packet to the NIC port of `rail`: the number of its letter.
-    fn hand(&mut self, to: NodeId, rail: RailId, payload: u16, letter: Letter) -> u64 {
-        let number = self.surroundings.letters.lay(self.node, letter);
+    /// Hands a packet to the NIC port of `rail`: the number of its content.
+    fn hand(&mut self, to: NodeId, rail: RailId, payload: u16, content: Content) -> u64 {
+        let number = self.surroundings.contents.lay(self.node, content);
         self.packets.push(Packet {
             destination: Destination::Node(to),
             rail,
@@ -303,8 +303,8 @@ impl AnyHost for Host {
     fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
         self.enter(now);
         self.flits += u64::from(delivery.flits);
-        let letter = self.surroundings.letters.take(delivery.source, delivery.flow.tag);
-        self.arrive(delivery, letter);
+        let content = self.surroundings.contents.take(delivery.source, delivery.flow.tag);
+        self.arrive(delivery, content);
         self.leave(out);
     }
 

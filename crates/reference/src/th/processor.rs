@@ -1,7 +1,7 @@
 //! Processors: each does one thing after the other.
 
 use super::submission::Descriptor;
-use super::{Due, Host, News, Operation, Part, Program, Ring, Story};
+use super::{Completion, Due, Host, Operation, Part, Program, Ring, Story};
 use flitway_engine::Picos;
 use flitway_nic::host::program::Submission;
 
@@ -25,7 +25,7 @@ pub(super) struct Processor {
 #[derive(Debug)]
 enum Task {
     Begin,
-    See(Ring, News),
+    See(Ring, Completion),
     Post(Operation),
     /// An operation that it has come to, and for which there was no room.
     Wait(Descriptor),
@@ -37,9 +37,9 @@ impl Processor {
         Processor { program, todo, free: Picos(0), waits: false, next: 0, busy: 0, hdq_room, sdq_room }
     }
 
-    fn act(&mut self, at: Picos, news: Option<&News>) {
+    fn act(&mut self, at: Picos, completion: Option<&Completion>) {
         let mut operations = Vec::new();
-        self.program.act(at, news, &mut operations);
+        self.program.act(at, completion, &mut operations);
         self.todo.extend(operations.into_iter().map(Task::Post));
     }
 }
@@ -49,15 +49,15 @@ impl Host {
         &mut self.processors[usize::from(process)]
     }
 
-    pub(super) fn visible(&mut self, process: u8, ring: Ring, news: News) {
-        self.processor(process).todo.push(Task::See(ring, news));
+    pub(super) fn visible(&mut self, process: u8, ring: Ring, completion: Completion) {
+        self.processor(process).todo.push(Task::See(ring, completion));
         self.next_task(process);
     }
 
-    pub(super) fn seen(&mut self, process: u8, ring: Ring, news: &News) {
+    pub(super) fn seen(&mut self, process: u8, ring: Ring, completion: &Completion) {
         self.entry_seen(process, ring);
         let at = self.at;
-        self.processor(process).act(at, Some(news));
+        self.processor(process).act(at, Some(completion));
     }
 
     /// The queue that `process` may wait for has room.
@@ -83,10 +83,10 @@ impl Host {
                 processor.act(at, None);
                 self.busy_for(process, Picos(0));
             }
-            Task::See(ring, mut news) => {
+            Task::See(ring, mut completion) => {
                 let seen = self.after(poll);
-                news.story.pass(Part::Poll, seen);
-                self.ask(seen, Due::Seen(process, ring, news));
+                completion.story.pass(Part::Poll, seen);
+                self.ask(seen, Due::Seen(process, ring, completion));
                 self.busy_for(process, poll);
             }
             Task::Post(operation) => {

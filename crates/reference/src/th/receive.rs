@@ -1,19 +1,19 @@
 //! The receive path: the receive buffer, the rings of processes, and what is written for them.
 
-use super::engine::{Job, news};
+use super::engine::{Job, completion};
 use super::submission::Descriptor;
 use super::translation::Waiter;
-use super::{Due, Host, Letter, Name, News, Part, Says, Story, Verb};
+use super::{Completion, Content, Due, Header, Host, Name, Part, Story, Verb};
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
-use flitway_nic::host::program::What;
+use flitway_nic::host::program::CompletionKind;
 use flitway_nic::th::{DOORBELL, ENTRY_HEAD, EVENT, REQUEST, ThSettings};
 
 /// A packet that the NIC port keeps.
 #[derive(Debug)]
 pub(super) struct Arrived {
     delivery: Delivery,
-    letter: Letter,
+    content: Content,
 }
 
 /// A ring in the memory of a process.
@@ -26,16 +26,16 @@ pub(super) enum Ring {
 /// What is written when its page is known.
 #[derive(Debug)]
 pub(super) enum Write {
-    Mini(Letter),
-    Data(Letter),
-    Event(u8, News),
+    Mini(Content),
+    Data(Content),
+    Event(u8, Completion),
 }
 
 impl Write {
     fn story(&mut self) -> &mut Story {
         match self {
-            Write::Mini(letter) | Write::Data(letter) => &mut letter.story,
-            Write::Event(_, news) => &mut news.story,
+            Write::Mini(content) | Write::Data(content) => &mut content.story,
+            Write::Event(_, completion) => &mut completion.story,
         }
     }
 }
@@ -78,9 +78,9 @@ impl Host {
     }
 
     /// A packet is in the NIC port.
-    pub(super) fn arrive(&mut self, delivery: &Delivery, mut letter: Letter) {
-        self.cross(&mut letter.story, delivery);
-        self.arrived.push(Arrived { delivery: *delivery, letter });
+    pub(super) fn arrive(&mut self, delivery: &Delivery, mut content: Content) {
+        self.cross(&mut content.story, delivery);
+        self.arrived.push(Arrived { delivery: *delivery, content });
         if !self.drain() {
             self.counts.held += 1;
         }
@@ -88,19 +88,19 @@ impl Host {
 
     /// Drains packets, the first first, as long as there is room: whether none is left.
     fn drain(&mut self) -> bool {
-        while let Some(Arrived { delivery, letter }) = self.arrived.first() {
+        while let Some(Arrived { delivery, content }) = self.arrived.first() {
             let bytes = u64::from(delivery.payload);
             if bytes > self.buffer {
                 return false;
             }
-            let (ticket, mut letter) = (delivery.ticket(), letter.clone());
+            let (ticket, mut content) = (delivery.ticket(), content.clone());
             self.arrived.remove(0);
             self.buffer -= bytes;
             self.drained.push(ticket);
-            letter.story.pass(Part::Room, self.at);
+            content.story.pass(Part::Room, self.at);
             let parsed = Picos(self.at.0 + self.settings.receive.0 + self.settings.parse.0);
-            letter.story.pass(Part::Interface, parsed);
-            self.ask(parsed, Due::Parsed(letter));
+            content.story.pass(Part::Interface, parsed);
+            self.ask(parsed, Due::Parsed(content));
         }
         true
     }
@@ -112,18 +112,18 @@ impl Host {
     }
 
     /// A packet is dealt with.
-    pub(super) fn parsed(&mut self, letter: Letter) {
-        let Says { name, verb, is_answer, to, bytes, back, .. } = letter.says;
+    pub(super) fn parsed(&mut self, content: Content) {
+        let Header { name, verb, is_answer, to, bytes, back, .. } = content.header;
         match (verb, is_answer) {
-            (Verb::Send, _) => self.wants_entry(to.process, Ring::Mpq, Write::Mini(letter)),
-            (Verb::Put, _) | (Verb::Get, true) => self.translate_and_write(Write::Data(letter)),
+            (Verb::Send, _) => self.wants_entry(to.process, Ring::Mpq, Write::Mini(content)),
+            (Verb::Put, _) | (Verb::Get, true) => self.translate_and_write(Write::Data(content)),
             (Verb::Get, false) => {
                 let (node, here, there) = (name.0, to, back);
                 let job = Job { name, is_answer: true, verb, node, bytes, here, there, tells_left: false };
                 self.sources
                     .last_mut()
                     .expect("requests are the last")
-                    .push(Descriptor::request(job, letter.story));
+                    .push(Descriptor::request(job, content.story));
                 self.has_left_buffer(REQUEST.into());
                 self.schedule();
             }
@@ -168,8 +168,8 @@ impl Host {
         let Some(place) = state.waiting.iter().position(|it| it.0 == number) else { return };
         let (_, write) = state.waiting.remove(place);
         self.counts.dropped[ring as usize] += 1;
-        if let Write::Mini(letter) = write {
-            self.has_left_buffer(letter.says.bytes);
+        if let Write::Mini(content) = write {
+            self.has_left_buffer(content.header.bytes);
         }
     }
 
@@ -186,9 +186,11 @@ impl Host {
 
     fn translate_and_write(&mut self, write: Write) {
         let page = match &write {
-            Write::Mini(letter) => (letter.says.to.process, PAGES[0]),
+            Write::Mini(content) => (content.header.to.process, PAGES[0]),
             Write::Event(process, _) => (*process, PAGES[1]),
-            Write::Data(letter) => (letter.says.to.process, letter.says.to.byte / self.settings.atc.page),
+            Write::Data(content) => {
+                (content.header.to.process, content.header.to.byte / self.settings.atc.page)
+            }
         };
         if self.look(page) {
             self.write_translated(write);
@@ -201,53 +203,56 @@ impl Host {
     pub(super) fn write_translated(&mut self, mut write: Write) {
         write.story().pass(Part::Translation, self.at);
         match write {
-            Write::Mini(letter) => {
-                let visible = self.post_data(&letter, ENTRY_HEAD);
-                let Letter { says, mut story, .. } = letter;
+            Write::Mini(content) => {
+                let visible = self.post_data(&content, ENTRY_HEAD);
+                let Content { header, mut story, .. } = content;
                 story.pass(Part::Bus, visible);
-                let news = news(What::Received, says.name, says.of, story);
-                self.ask(visible, Due::Visible(says.to.process, Ring::Mpq, news));
+                let completion = completion(CompletionKind::Received, header.name, header.of, story);
+                self.ask(visible, Due::Visible(header.to.process, Ring::Mpq, completion));
             }
-            Write::Data(letter) => {
-                self.post_data(&letter, 0);
-                self.data_written(&letter.says, letter.story);
+            Write::Data(content) => {
+                self.post_data(&content, 0);
+                self.data_written(&content.header, content.story);
             }
-            Write::Event(process, mut news) => {
+            Write::Event(process, mut completion) => {
                 let (_, visible) = self.bus.post(self.at, EVENT);
-                news.story.pass(Part::Bus, visible);
-                self.ask(visible, Due::Visible(process, Ring::Eq, news));
+                completion.story.pass(Part::Bus, visible);
+                self.ask(visible, Due::Visible(process, Ring::Eq, completion));
             }
         }
     }
 
     /// Writes the data of a packet, and so many bytes more: when memory has them.
-    fn post_data(&mut self, letter: &Letter, more: u32) -> Picos {
-        let Says { to, bytes, .. } = letter.says;
+    fn post_data(&mut self, content: &Content, more: u32) -> Picos {
+        let Header { to, bytes, .. } = content.header;
         let (left, visible) = self.bus.post(self.at, bytes as u32 + more);
         self.ask(left, Due::Left(bytes));
-        if let Some(data) = &letter.data {
+        if let Some(data) = &content.data {
             self.ask(visible, Due::Landed(to, data.clone()));
         }
         visible
     }
 
     /// Data of an operation have been written: when all have, there is an event.
-    fn data_written(&mut self, says: &Says, story: Story) {
-        let before = self.written.iter().position(|(name, _)| *name == says.name);
+    fn data_written(&mut self, header: &Header, story: Story) {
+        let before = self.written.iter().position(|(name, _)| *name == header.name);
         let before = before.map_or(0, |place| self.written.remove(place).1);
-        let written = before + says.bytes;
-        if written < says.of {
-            self.written.push((says.name, written));
+        let written = before + header.bytes;
+        if written < header.of {
+            self.written.push((header.name, written));
             return;
         }
-        let name: Name = says.name;
-        let (process, what) =
-            if says.is_answer { (name.1, What::Fetched) } else { (says.to.process, What::Received) };
-        self.begin_event(process, news(what, name, says.of, story));
+        let name: Name = header.name;
+        let (process, what) = if header.is_answer {
+            (name.1, CompletionKind::Fetched)
+        } else {
+            (header.to.process, CompletionKind::Received)
+        };
+        self.begin_event(process, completion(what, name, header.of, story));
     }
 
     /// There is an event for a process.
-    pub(super) fn begin_event(&mut self, process: u8, news: News) {
-        self.wants_entry(process, Ring::Eq, Write::Event(process, news));
+    pub(super) fn begin_event(&mut self, process: u8, completion: Completion) {
+        self.wants_entry(process, Ring::Eq, Write::Event(process, completion));
     }
 }

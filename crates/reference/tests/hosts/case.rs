@@ -6,7 +6,7 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::pcie::{PcieSettings, Reference};
-use flitway_nic::host::program::{News, Operation, Program, Submission};
+use flitway_nic::host::program::{Completion, Operation, Program, Submission};
 use flitway_nic::th::{AtcSettings, MINI_PACKET, ThSettings};
 use flitway_switch::AnyFabric;
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -300,7 +300,7 @@ fn bus(dice: &mut Dice) -> PcieSettings {
 pub(crate) struct Script {
     plan: Plan,
     then: usize,
-    pub(crate) seen: Vec<(Picos, News)>,
+    pub(crate) seen: Vec<(Picos, Completion)>,
 }
 
 impl Script {
@@ -315,11 +315,11 @@ impl Script {
 }
 
 impl Program for Script {
-    fn act(&mut self, at: Picos, news: Option<&News>, todo: &mut Vec<Operation>) {
-        match news {
+    fn act(&mut self, at: Picos, completion: Option<&Completion>, todo: &mut Vec<Operation>) {
+        match completion {
             None => todo.extend(&self.plan.start),
-            Some(news) => {
-                self.seen.push((at, *news));
+            Some(completion) => {
+                self.seen.push((at, *completion));
                 if let Some(operation) = self.plan.then.get(self.then) {
                     todo.push(*operation);
                     self.then += 1;

@@ -7,9 +7,9 @@ use flitway_engine::window::Outcome as Ended;
 use flitway_engine::{Cycle, Picos};
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{Endpoint, Fabric, Outgoing, Simulation, Unobserved, Up};
-use flitway_nic::host::letter::Letters;
+use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
-use flitway_nic::host::program::{News, Program};
+use flitway_nic::host::program::{Completion, Program};
 use flitway_nic::host::{AnyHost, HostCounts, Hosted, Hosts, IdleTime, Surroundings};
 use flitway_nic::th::Th;
 use flitway_nic::{NicModel, Place};
@@ -36,7 +36,7 @@ pub(crate) struct Outcome {
 /// What comes of it on a node; by process where there is a list.
 #[derive(Debug)]
 pub(crate) struct OfNode {
-    pub(crate) seen: Vec<Vec<(Picos, News)>>,
+    pub(crate) seen: Vec<Vec<(Picos, Completion)>>,
     pub(crate) posted: Vec<usize>,
     pub(crate) memory: Vec<Box<[u8]>>,
     pub(crate) counts: HostCounts,
@@ -130,14 +130,14 @@ where
     C: flitway_fabric::Chip,
     Fabric<C>: Clone + Send + Sync + 'static,
 {
-    let letters = Arc::new(Letters::new(fabric.nodes()));
+    let contents = Arc::new(Contents::new(fabric.nodes()));
     let fabric = fabric.clone();
     let idle = move |from, to, payload: u16| {
         let (all, hops) = fabric.zero_load_cycles(from, to, payload.into());
         let [one, two] = [1, 2].map(|hops| fabric.chip.zero_load_cycles(hops, payload.into()));
         IdleTime { all, switches: (two - one) * u64::from(hops) }
     };
-    Surroundings { clock: case.clock(), idle: Arc::new(idle), letters }
+    Surroundings { clock: case.clock(), idle: Arc::new(idle), contents }
 }
 
 fn hosts<F>(case: &Case, host: F) -> Hosts

@@ -8,7 +8,7 @@ use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle, Picos};
 use flitway_fabric::simulation::{Architecture, Counters, ShardModel};
 use flitway_fabric::{NicPorts, Simulation};
-use flitway_nic::host::letter::Letters;
+use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::Memory;
 use flitway_nic::host::program::{Operation, Program, Submission, Verb};
 use flitway_nic::host::{HostCounts, Hosts, IdleTime, IdleTimes, NIC_PROCESS, Surroundings};
@@ -227,9 +227,9 @@ impl NicResult {
         (!all.is_empty()).then(|| all.iter().sum::<u64>() as f64 / all.len() as f64 / 1_000.0)
     }
 
-    /// Operations a second; `None` for ping-pong, whose latency says it, and if the run is too short. They are counted from when
-    /// the warm-up of every process has been seen until the first process begins its last one: those that begin then, or those
-    /// that are seen then, if they are fewer.
+    /// Operations a second; `None` for ping-pong, whose latency says it, and if the run is too short. They are counted from
+    /// when the warm-up of every process has been seen until the first process begins its last one: those that begin then, or
+    /// those that are seen then, if they are fewer.
     #[must_use]
     pub fn rate_per_s(&self) -> Option<f64> {
         self.choice.outstanding.filter(|_| self.is_complete)?;
@@ -264,8 +264,8 @@ impl NicResult {
         all.filter(|&(_, sum)| sum > 0).map(|(stage, sum)| (stage, sum as f64 / count / 1_000.0)).collect()
     }
 
-    /// The mean time that the processors of the callers and of the others are busy for an operation, in nanoseconds, if all were
-    /// seen. In ping-pong each sees and posts as many.
+    /// The mean time that the processors of the callers and of the others are busy for an operation, in nanoseconds, if all
+    /// were seen. In ping-pong each sees and posts as many.
     #[must_use]
     pub fn processor_ns(&self) -> Option<[f64; 2]> {
         if !self.is_complete {
@@ -482,7 +482,7 @@ impl Session {
         let surroundings = Surroundings {
             clock: self.machine.clock,
             idle: idle_times(&self.fabric),
-            letters: Arc::new(Letters::new(self.fabric.nodes())),
+            contents: Arc::new(Contents::new(self.fabric.nodes())),
         };
         let operators = operators(&choice);
         Hosts(Arc::new(move |place: Place| {
@@ -493,7 +493,7 @@ impl Session {
         }))
     }
 
-    /// Flits per cycle that the links out of `node` and into it carry of the longest packets, by their rates, lanes and windows.
+    /// Flits per cycle that the links out of `node` and into it carry of the longest packets, by rate, lanes and window.
     fn carries_of(&self, node: NodeId) -> [f64; 2] {
         let (switch, port) = self.fabric.topology().home(node);
         let format = self.fabric.chip.format();
