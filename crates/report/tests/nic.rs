@@ -81,7 +81,10 @@ fn a_stream_of_large_puts_is_limited_by_the_link_and_small_ones_by_the_processor
     let share = bandwidth / link;
     assert!((1.0 - 16.0 / 360.0..1.001).contains(&share), "{bandwidth} of {link} MB/s");
     let limit = large.limit().unwrap();
-    assert_eq!((limit.part, limit.side), ("link into the node", 1));
+    assert!(
+        [("link into the node", 1), ("link out of the node", 0)].contains(&(limit.part, limit.side)),
+        "{limit:?}"
+    );
     let small = run(&session, NicChoice { count: 200, warm_up: 20, outstanding: Some(16), ..PUT });
     assert_eq!(small.limit().unwrap().part, "processor");
     // Two bursts of 16 ns, and a poll of 70 ns, since it sees that each has left.

@@ -146,7 +146,7 @@ mod tests {
                 "interval",
                 "leave out `--multicast` or `--interval`, or add `--barrier all`",
             ),
-            (KindId::Graph, "count", "leave out `--graph` or `--count`, or add `--train 0-15`"),
+            (KindId::Graph, "count", "leave out `--graph` or `--count`"),
             (KindId::Graph, "precision", "leave out `--graph` or `--precision`"),
             (KindId::Together, "by", "use `--multicast-by` and `--barrier-by`"),
             (KindId::Mix, "warm_up", "leave out `--warm-up`"),
