@@ -56,7 +56,7 @@ pub trait Device: Debug + Send {
     type Content: Debug + Send;
 
     /// The processor of `process` comes to an operation, or comes back to it.
-    fn post(&mut self, cx: &mut Context<'_, Self>, process: u8, post: &mut Post) -> Posting;
+    fn post(&mut self, cx: &mut Context<'_, Self>, process: u8, post: &Post) -> Posting;
 
     /// Something is due.
     fn handle(&mut self, cx: &mut Context<'_, Self>, event: Self::Event);
@@ -70,8 +70,8 @@ pub trait Device: Debug + Send {
     /// A packet of its own has left the source queue of its NIC port.
     fn sent(&mut self, cx: &mut Context<'_, Self>, rail: RailId, number: u64);
 
-    /// A process has seen `completion`.
-    fn seen(&mut self, cx: &mut Context<'_, Self>, process: u8, completion: &Completion);
+    /// A process has seen what it was told next.
+    fn seen(&mut self, cx: &mut Context<'_, Self>, process: u8);
 
     /// Whether it has nothing under way.
     fn is_idle(&self) -> bool;
@@ -321,7 +321,7 @@ impl<D: Device> Host<D> {
                 self.work(at, process, now, out);
             }
             Event::Seen(process, completion) => {
-                in_context!(self, at, now, out, seen(process, &completion));
+                in_context!(self, at, now, out, seen(process));
                 self.processors[usize::from(process)].act(at, Some(&completion));
             }
             Event::Free(process) => {
@@ -368,7 +368,7 @@ impl<D: Device> Host<D> {
     fn post(&mut self, at: Picos, process: u8, mut post: Post, now: Cycle, out: &mut Outgoing) -> Picos {
         let waited = at.0 - post.story.until().0;
         post.story.pass(Unit::Processor, at);
-        let posting = in_context!(self, at, now, out, post(process, &mut post));
+        let posting = in_context!(self, at, now, out, post(process, &post));
         let processor = &mut self.processors[usize::from(process)];
         processor.busy += waited;
         match posting {

@@ -217,8 +217,6 @@ pub struct BusCounts {
     pub full: u64,
 }
 
-flitway_engine::add_fields!(BusCounts { down, up, reads, reads_waited, full });
-
 /// A posted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posted {

@@ -43,8 +43,6 @@ pub struct AtcCounts {
     pub replaced: u64,
 }
 
-flitway_engine::add_fields!(AtcCounts { hits, misses, replaced });
-
 /// An address translation cache, and who waits for what it reads.
 #[derive(Clone, Debug)]
 pub(super) struct Atc<W> {

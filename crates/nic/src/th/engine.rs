@@ -9,7 +9,7 @@ use super::{
 use crate::Place;
 use crate::host::memory::Address;
 use crate::host::pcie::{self, Read, plus};
-use crate::host::program::{Completion, CompletionKind, Verb};
+use crate::host::program::{CompletionKind, Verb};
 use crate::host::story::{Stage, Story, Unit as In};
 use flitway_engine::Picos;
 use flitway_engine::random::{Purpose as RandomPurpose, Stream};
@@ -177,11 +177,10 @@ impl Th {
             let page = self.atc.page(source.0, source.1 + transfer.asked);
             if transfer.page != Some(page) {
                 transfer.page = Some(page);
-                transfer.waits = Some(story);
-                if self.translate(cx, page, || Waiter::Unit(unit)) == Look::Hit {
-                    self.page_known(cx, unit);
+                if self.translate(cx, page, || Waiter::Unit(unit)) != Look::Hit {
+                    self.engine.asking(unit).waits = Some(story);
+                    return;
                 }
-                return;
             }
             self.engine.request(cx, unit, request, story);
             if self.engine.asking(unit).asked == bytes {
@@ -209,14 +208,7 @@ impl Th {
         story.pass(In::Translation, cx.at);
         // Further requests have waited for it too.
         transfer.job.story = story;
-        let (request, bytes) = (transfer.next(cx), transfer.job.bytes);
-        self.engine.request(cx, unit, request, story);
-        if self.engine.asking(unit).asked == bytes {
-            self.engine.free(cx.at, unit);
-            self.schedule(cx);
-        } else {
-            self.ask_for_data(cx, unit);
-        }
+        self.ask_for_data(cx, unit);
     }
 
     /// Data that a unit has asked for are there.
@@ -288,16 +280,7 @@ impl Th {
             if *packets == 0 && *is_over {
                 self.engine.operations.remove(&header.of);
                 header.story.pass_stage(Stage::NicPort, cx.at);
-                let Header { of, of_bytes, story, .. } = header;
-                let completion = Completion {
-                    what: CompletionKind::Left,
-                    number: of.number,
-                    node: of.node,
-                    process: of.process,
-                    bytes: of_bytes,
-                    story,
-                };
-                self.raise(cx, of.process, completion);
+                self.raise(cx, header.of.process, header.completion(CompletionKind::Left));
             }
         }
         self.transmit(cx);

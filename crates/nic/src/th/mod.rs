@@ -70,7 +70,7 @@ pub use atc::{AtcCounts, AtcSettings};
 use crate::Place;
 use crate::host::memory::{Address, Memory};
 use crate::host::pcie;
-use crate::host::program::{Completion, Program, Verb};
+use crate::host::program::{Completion, CompletionKind, Program, Verb};
 use crate::host::story::Story;
 use crate::host::{AnyHost, Context, Device, Host, HostSettings, Post, Posting, Surroundings};
 use atc::{Atc, Look, Page};
@@ -273,6 +273,14 @@ pub struct Header {
     pub story: Story,
 }
 
+impl Header {
+    /// What a process sees of its operation.
+    fn completion(&self, what: CompletionKind) -> Completion {
+        let OperationId { node, process, number } = self.of;
+        Completion { what, number, node, process, bytes: self.of_bytes, story: self.story }
+    }
+}
+
 /// What a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
@@ -423,7 +431,7 @@ impl Device for Th {
     type Event = ThEvent;
     type Content = ThContent;
 
-    fn post(&mut self, cx: &mut ThContext<'_>, process: u8, post: &mut Post) -> Posting {
+    fn post(&mut self, cx: &mut ThContext<'_>, process: u8, post: &Post) -> Posting {
         self.submissions.post(cx, process, post, &self.settings)
     }
 
@@ -473,7 +481,7 @@ impl Device for Th {
         self.has_left(cx, rail, number);
     }
 
-    fn seen(&mut self, cx: &mut ThContext<'_>, process: u8, _: &Completion) {
+    fn seen(&mut self, cx: &mut ThContext<'_>, process: u8) {
         self.process_saw(cx, process);
     }
 

@@ -9,7 +9,8 @@ use super::{
 use crate::host::memory::Address;
 use crate::host::pcie::plus;
 use crate::host::program::{Completion, CompletionKind, Verb};
-use crate::host::story::Unit;
+use crate::host::story::{Story, Unit};
+use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -37,24 +38,28 @@ pub struct Incoming {
     data: Option<Box<[u8]>>,
 }
 
-/// What is written into memory, and read by a process if it has `completion`.
+/// What is written into memory.
 #[derive(Debug)]
 pub(super) struct Write {
     what: WriteKind,
     /// Of which process.
     process: u8,
-    header: Header,
+    /// Until now.
+    story: Story,
     /// Bytes of the receive buffer that it has.
     payload: u32,
-    data: Option<Box<[u8]>>,
-    completion: Option<Completion>,
+    /// Where the data go, where they are kept.
+    data: Option<(u64, Box<[u8]>)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum WriteKind {
-    Mini,
-    Data,
-    Event,
+    /// A mini-packet, and what its process sees.
+    Mini(Completion),
+    /// Data of an operation: the packet that brought them.
+    Data(Header),
+    /// An event, which its process sees.
+    Event(Completion),
 }
 
 impl Receive {
@@ -120,16 +125,16 @@ impl Th {
     /// A packet has been parsed.
     pub(super) fn parsed(&mut self, cx: &mut ThContext<'_>, incoming: Incoming) {
         let Incoming { header, payload, data } = incoming;
-        let process = header.process;
-        let write = |what, completion| Write { what, process, header, payload, data, completion };
+        let Header { process, byte, story, .. } = header;
+        let write = |what| Write { what, process, story, payload, data: data.map(|data| (byte, data)) };
         match header.what {
             Carries::Mini => {
-                let completion = completion(CompletionKind::Received, &header);
-                self.enter(cx, Rings::Mpq, write(WriteKind::Mini, Some(completion)));
+                let seen = header.completion(CompletionKind::Received);
+                self.enter(cx, Rings::Mpq, write(WriteKind::Mini(seen)));
             }
             Carries::Put | Carries::Answer => {
-                let page = self.atc.page(process, header.byte);
-                self.write_to(cx, page, write(WriteKind::Data, None));
+                let page = self.atc.page(process, byte);
+                self.write_to(cx, page, write(WriteKind::Data(header)));
             }
             Carries::Request => {
                 self.submissions.request(Job {
@@ -137,11 +142,11 @@ impl Th {
                     verb: Verb::Get,
                     to: (header.of.node, header.of.process),
                     bytes: header.bytes,
-                    source: (process, header.byte),
+                    source: (process, byte),
                     target: header.from.1,
                     is_answer: true,
                     tells_left: false,
-                    story: header.story,
+                    story,
                 });
                 self.freed(cx, payload);
                 self.schedule(cx);
@@ -151,28 +156,8 @@ impl Th {
 
     /// An event for a process.
     pub(super) fn raise(&mut self, cx: &mut ThContext<'_>, process: u8, completion: Completion) {
-        // Only its story is asked for.
-        let of =
-            OperationId { node: completion.node, process: completion.process, number: completion.number };
-        let header = Header {
-            of,
-            what: Carries::Put,
-            process,
-            byte: 0,
-            bytes: 0,
-            of_bytes: completion.bytes,
-            from: (0, 0),
-            story: completion.story,
-        };
-        let write = Write {
-            what: WriteKind::Event,
-            process,
-            header,
-            payload: 0,
-            data: None,
-            completion: Some(completion),
-        };
-        self.enter(cx, Rings::Eq, write);
+        let (what, story) = (WriteKind::Event(completion), completion.story);
+        self.enter(cx, Rings::Eq, Write { what, process, story, payload: 0, data: None });
     }
 
     /// Something gets an entry of a queue of its process, or waits for one.
@@ -189,7 +174,7 @@ impl Th {
 
     /// Something has an entry.
     fn write_entry(&mut self, cx: &mut ThContext<'_>, ring: Rings, mut write: Write) {
-        write.header.story.pass(Unit::Room, cx.at);
+        write.story.pass(Unit::Room, cx.at);
         let page = match ring {
             Rings::Mpq => MPQ_PAGE,
             Rings::Eq => EQ_PAGE,
@@ -210,31 +195,43 @@ impl Th {
 
     /// Something is written into memory.
     pub(super) fn write(&mut self, cx: &mut ThContext<'_>, write: Write) {
-        let Write { what, process, mut header, payload, data, completion } = write;
-        header.story.pass(Unit::Translation, cx.at);
+        let Write { what, process, mut story, payload, data } = write;
+        story.pass(Unit::Translation, cx.at);
         let bytes = match what {
-            WriteKind::Mini => payload + ENTRY_HEAD,
-            WriteKind::Data => payload,
-            WriteKind::Event => EVENT,
+            WriteKind::Mini(_) => payload + ENTRY_HEAD,
+            WriteKind::Data(_) => payload,
+            WriteKind::Event(_) => EVENT,
         };
         let posted = cx.bus.post(cx.at, bytes);
-        if let Some(data) = data {
-            let to = Address { process, byte: header.byte };
-            cx.ask(posted.visible, ThEvent::Landed(to, data));
+        if let Some((byte, data)) = data {
+            cx.ask(posted.visible, ThEvent::Landed(Address { process, byte }, data));
         }
         if payload > 0 {
             cx.ask(posted.sent, ThEvent::Freed(payload));
         }
-        if let Some(mut completion) = completion {
-            let ring = if what == WriteKind::Mini { Rings::Mpq } else { Rings::Eq };
-            self.receive.told[usize::from(process)].push_back(ring);
-            completion.story = header.story;
-            completion.story.pass(Unit::Bus, posted.visible);
-            cx.tell(posted.visible, process, completion);
+        match what {
+            WriteKind::Mini(completion) => {
+                self.tell(cx, Rings::Mpq, process, Completion { story, ..completion }, posted.visible)
+            }
+            WriteKind::Event(completion) => {
+                self.tell(cx, Rings::Eq, process, Completion { story, ..completion }, posted.visible)
+            }
+            WriteKind::Data(header) => self.count(cx, &Header { story, ..header }),
         }
-        if what == WriteKind::Data {
-            self.count(cx, &header);
-        }
+    }
+
+    /// A process sees an entry of a queue when it is in memory, at `visible`.
+    fn tell(
+        &mut self,
+        cx: &mut ThContext<'_>,
+        ring: Rings,
+        process: u8,
+        mut completion: Completion,
+        visible: Picos,
+    ) {
+        self.receive.told[usize::from(process)].push_back(ring);
+        completion.story.pass(Unit::Bus, visible);
+        cx.tell(visible, process, completion);
     }
 
     /// Data of an operation are on their way into memory; when all are, its process gets an event.
@@ -245,7 +242,7 @@ impl Th {
             self.receive.arrived.remove(&header.of);
             let what =
                 if header.what == Carries::Put { CompletionKind::Received } else { CompletionKind::Fetched };
-            self.raise(cx, header.process, completion(what, header));
+            self.raise(cx, header.process, header.completion(what));
         }
     }
 
@@ -272,10 +269,4 @@ impl Th {
             cx.ask(there, ThEvent::Seen(ring, process, entries));
         }
     }
-}
-
-/// What a process sees of an operation.
-fn completion(what: CompletionKind, header: &Header) -> Completion {
-    let Header { of, of_bytes, story, .. } = *header;
-    Completion { what, number: of.number, node: of.node, process: of.process, bytes: of_bytes, story }
 }
