@@ -32,7 +32,7 @@ pub struct Operation {
     pub there: u64,
     /// How the descriptor reaches the NIC.
     pub by: Submission,
-    /// Whether its process wants to see that it has [left](What::Left).
+    /// Whether its process wants to see that it has [left](CompletionKind::Left).
     pub tells_left: bool,
 }
 
