@@ -17,6 +17,7 @@ use flitway_experiment::views::{Views, without};
 use flitway_experiment::workload::{
     GraphFiles, Measured, Outcome, Surroundings, Tasks, Workload, WorkloadOptions,
 };
+use flitway_machine::schema::is_of_host;
 use flitway_machine::{Machine, Origin};
 use flitway_report::measure::Progress;
 use flitway_report::memory;
@@ -56,20 +57,6 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
         warn(&remark);
     }
     Ok(Prepared { machine, workload, targets })
-}
-
-/// Whether a setting is one of a host, or of a NIC on its bus.
-fn is_of_host(path: &str) -> bool {
-    const OF_ALL: [&str; 7] = [
-        "nic.model",
-        "nic.vc",
-        "nic.reply_vcs",
-        "nic.reply_queue",
-        "nic.send_overhead",
-        "nic.receive_overhead",
-        "nic.stripe_threshold",
-    ];
-    path.starts_with("host.") || path.starts_with("nic.") && !OF_ALL.contains(&path)
 }
 
 /// What `--set` says that has no effect on the workload of `options`.

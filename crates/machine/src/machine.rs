@@ -16,6 +16,7 @@ use crate::diagnostic::{Diagnostics, Source};
 use crate::graph::GraphFile;
 use crate::options::Options;
 use crate::resolve::resolve;
+use crate::schema::is_of_host;
 use crate::section::link::LinkSettings;
 use crate::section::nic::NodeSettings;
 use crate::section::switch::Surroundings;
@@ -207,12 +208,8 @@ impl Machine {
             exact: self.link.cycles_before_rounding(class),
             cycles: self.link_cycles(class, None).into(),
         });
-        // Links are above; within a node time is in picoseconds.
-        let is_in_cycles = |path: &str| {
-            let overheads = ["nic.send_overhead", "nic.receive_overhead"];
-            !["link.", "host.", "nic."].iter().any(|table| path.starts_with(table))
-                || overheads.contains(&path)
-        };
+        // Links are above; within a host time is in picoseconds.
+        let is_in_cycles = |path: &str| !path.starts_with("link.") && !is_of_host(path);
         let times = self.effective.iter().filter_map(|setting| match setting.value {
             Value::Quantity(picos, Dimension::Time) if is_in_cycles(setting.path.as_ref()) => {
                 Some(Rounding {

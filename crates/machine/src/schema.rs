@@ -3,7 +3,7 @@
 //! The table drives reading, unknown-key detection, defaults, `explain`, the reference page and the effective values in
 //! results; the code that builds a part asks for a value by the setting itself, so that a name is written in one place.
 
-use crate::section;
+use crate::section::{self, nic};
 use crate::setting::is_within;
 
 pub use crate::setting::{Choice, Kind, Presence, Setting, When};
@@ -11,6 +11,14 @@ pub use crate::setting::{Choice, Kind, Presence, Setting, When};
 /// Every setting, in the order of the reference page; a setting stands after its selector.
 pub fn settings() -> impl Iterator<Item = &'static Setting> {
     section::tables().flatten().copied()
+}
+
+/// Whether `path` names a setting of a host, or of NICs on its bus alone.
+#[must_use]
+pub fn is_of_host(path: &str) -> bool {
+    let is_on_a_bus = |name: &&str| nic::named(name).is_some_and(|it| it.is_on_a_bus);
+    let mut choices = named(path).filter_map(Setting::only_for);
+    choices.any(|(of, names)| std::ptr::eq(of, &nic::MODEL) && names.iter().all(is_on_a_bus))
 }
 
 /// The settings that `path` names: more than one if kinds of switches share a name.

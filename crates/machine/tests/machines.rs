@@ -80,17 +80,7 @@ fn every_built_in_machine_loads_without_a_warning_and_builds() {
 fn a_built_in_machine_gives_every_setting_a_value_and_a_source() {
     for (name, text) in builtin() {
         // The settings of a NIC on a bus, and of its host, are not in the file: so that another NIC can be set.
-        let others = [
-            "nic.model",
-            "nic.vc",
-            "nic.reply_vcs",
-            "nic.send_overhead",
-            "nic.receive_overhead",
-            "nic.stripe_threshold",
-        ];
-        let is_of_host =
-            |path: &str| path.starts_with("host.") || path.starts_with("nic.") && !others.contains(&path);
-        for effective in load(name, &[]).effective.iter().filter(|it| !is_of_host(&it.path)) {
+        for effective in load(name, &[]).effective.iter().filter(|it| !schema::is_of_host(&it.path)) {
             assert_eq!(effective.origin, Origin::File, "{name}: {} is left to its default", effective.path);
         }
         let sourced = |line: &&str| line.contains('#') || !line.contains('=');
