@@ -108,7 +108,7 @@ fn a_window_that_closes_is_what_limits_and_no_more_is_accepted_than_it_allows() 
         let reached = point(&session, 100).accepted_load / theory.channel_bound;
         assert!((0.85..=1.0).contains(&reached), "{window}: {reached} of {theory:?}");
     }
-    for window in [1, 4, 8] {
+    for window in [1, 2, 4, 8, 12] {
         let session = session("nrc", &[&format!("switch.link.window={window}")]);
         let theory = Theory::new(session.fabric(), &traffic(&session, 50)).unwrap();
         let point = point(&session, 100);
