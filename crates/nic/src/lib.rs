@@ -77,6 +77,15 @@ macro_rules! nics {
                 }
             }
 
+            /// What it can do, if it is on the bus of a host.
+            #[must_use]
+            pub fn on_a_bus(&self) -> Option<&dyn host::OnABus> {
+                match self {
+                    $(NicSettings::$Name(_) => None,)+
+                    NicSettings::Th(settings) => Some(&**settings),
+                }
+            }
+
             /// See [`NicModel::reply_places`].
             #[must_use]
             pub fn reply_places(&self) -> Option<u32> {

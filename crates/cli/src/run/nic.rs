@@ -87,23 +87,21 @@ fn header(session: &Session, workload: &NicWorkload) -> String {
         operation.verb.name(),
         operation.by.name(),
         plural(*count, "operation", "s"),
-        count.div_ceil(10).max(outstanding.unwrap_or(0)),
+        workload.warm_up(),
     );
     format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
 }
 
 /// A line of the table.
 fn row(result: &NicResult) -> String {
-    let all = result.latencies();
     let known = |number: Option<f64>, digits: usize| {
         number.map_or_else(|| "-".to_owned(), |number| format!("{number:.digits$}"))
     };
-    let p99 = all.get(((all.len() * 99).div_ceil(100)).max(1) - 1);
     let [sender, receiver] = [0, 1].map(|side| result.processor_ns().map(|of| of[side]));
     let cells = [
         size(result.choice.bytes),
         known(result.mean_ns(), 1),
-        known(p99.map(|&picos| picos as f64 / 1e3), 1),
+        known(result.percentile_ns(990), 1),
         known(result.zero_load.map(Picos::as_nanos), 1),
         known(result.bandwidth_mb_per_s(), 1),
         known(result.rate_per_s().map(|rate| rate / 1e6), 3),

@@ -154,6 +154,15 @@ pub struct NicWorkload {
     pub processes: u32,
 }
 
+impl NicWorkload {
+    /// How many come before those that count, for each process. A stream is what it is when as many are under way as there
+    /// will be.
+    #[must_use]
+    pub fn warm_up(&self) -> u32 {
+        self.count.div_ceil(10).max(self.outstanding.unwrap_or(0))
+    }
+}
+
 fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
     let written = options.get("nic").unwrap_or("").to_owned();
@@ -258,9 +267,8 @@ impl Tasks for NicWorkload {
     fn tasks(&self, session: &Session) -> Result<Vec<NicRun>, Vec<Problem>> {
         let Operation { verb, nodes, by } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
+        let warm_up = self.warm_up();
         let fit = |&bytes: &u64| {
-            // A stream is what it is when as many are under way as there will be.
-            let warm_up = count.div_ceil(10).max(outstanding.unwrap_or(0));
             let choice = NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, processes };
             session.fit_nic(choice).map_err(|error| vec![misfit(error)])
         };

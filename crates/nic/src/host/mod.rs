@@ -28,7 +28,7 @@ use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, NicPorts, Outgoing, PRO
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
 use pcie::{BusCounts, BusEvent, Pcie, PcieSettings, plus};
-use program::{Completion, Operation, Program};
+use program::{Completion, Operation, Program, Submission, Verb};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -480,6 +480,38 @@ impl<D: Device> AnyHost for Host<D> {
     fn is_idle(&self) -> bool {
         self.agenda.next().is_none() && self.device.is_idle()
     }
+}
+
+/// What runs on the processors of a node.
+pub type Programs = Arc<dyn Fn(NodeId) -> Vec<Box<dyn Program>> + Send + Sync>;
+
+/// The settings of a NIC on a bus: what it can do, and what makes it with its host.
+pub trait OnABus {
+    /// The most data of an operation in bytes.
+    fn most(&self, verb: Verb) -> u64;
+
+    /// Queues that descriptors reach it by, so: each is of one process of a node.
+    fn queues(&self, by: Submission) -> u32;
+
+    /// The hosts of a run on a network of `nodes` nodes and this `clock`, in which packets take `idle` and `programs` run.
+    fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts;
+
+    /// When the process that it brings data to has seen `operation`, which is posted at the start, in an idle machine with all
+    /// translations; `network` says when a packet of so many bytes that reaches the NIC port at some date is delivered.
+    /// `None` if it needs more than one read or packet of data.
+    fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos>;
+}
+
+/// When a packet of so many bytes is delivered that reaches its NIC port at some date.
+pub type Network<'a> = &'a dyn Fn(Picos, Way, u16) -> Picos;
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// To the node that an operation names.
+    There,
+    /// From it.
+    Back,
 }
 
 /// Makes the host of each node.

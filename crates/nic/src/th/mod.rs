@@ -63,22 +63,27 @@ mod engine;
 mod receive;
 mod ring;
 mod submission;
-pub mod theory;
+mod theory;
 
 pub use atc::{AtcCounts, AtcSettings};
 
 use crate::Place;
+use crate::host::contents::Contents;
 use crate::host::memory::{Address, Memory};
 use crate::host::pcie;
-use crate::host::program::{Completion, CompletionKind, Program, Verb};
+use crate::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use crate::host::story::Story;
-use crate::host::{AnyHost, Context, Device, Host, HostSettings, Post, Posting, Surroundings};
+use crate::host::{
+    AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
+    Surroundings,
+};
 use atc::{Atc, Look, Page};
 use engine::Engine;
-use flitway_engine::Picos;
+use flitway_engine::{Clock, Picos};
 use flitway_fabric::Delivery;
 use flitway_wiring::{NodeId, RailId};
 use receive::{Incoming, Receive};
+use std::sync::Arc;
 use submission::Submissions;
 
 /// Bytes of a descriptor. Source: OQ-T8.
@@ -424,6 +429,34 @@ impl Th {
                 Waiter::Write(write) => self.write(cx, *write),
             }
         }
+    }
+}
+
+impl OnABus for ThSettings {
+    fn most(&self, verb: Verb) -> u64 {
+        match verb {
+            Verb::Send => MINI_PACKET,
+            Verb::Put | Verb::Get => TRANSFER,
+        }
+    }
+
+    fn queues(&self, by: Submission) -> u32 {
+        match by {
+            Submission::Hdq => self.hdqs,
+            Submission::Sdq => self.sdqs,
+        }
+    }
+
+    fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts {
+        let (settings, contents) = (*self, Arc::new(Contents::new(nodes)));
+        let surroundings = Surroundings { clock, idle, contents };
+        Hosts(Arc::new(move |place: Place| {
+            Th::host(&settings, place, Memory::default(), programs(place.node), surroundings.clone())
+        }))
+    }
+
+    fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {
+        theory::seen_at(self, operation, network)
     }
 }
 

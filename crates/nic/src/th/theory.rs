@@ -3,25 +3,11 @@
 use super::{ENTRY_HEAD, EVENT, MINI_PACKET, REQUEST, ThSettings};
 use crate::host::pcie::{PcieSettings, REFERENCE_BYTES, Reference, plus};
 use crate::host::program::{Operation, Submission, Verb};
+use crate::host::{Network, Way};
 use flitway_engine::Picos;
 
-/// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// To the node that the operation names.
-    There,
-    /// From it.
-    Back,
-}
-
-/// When the process that it brings data to has seen `operation`, which is posted at `begin`; `network` says when a packet of so
-/// many bytes that reaches the NIC port at some date is delivered. `None` if it needs more than one read or packet of data.
-pub fn seen_at(
-    settings: &ThSettings,
-    operation: &Operation,
-    begin: Picos,
-    network: &dyn Fn(Picos, Way, u16) -> Picos,
-) -> Option<Picos> {
+/// See [`OnABus::seen_at`](crate::host::OnABus::seen_at).
+pub(super) fn seen_at(settings: &ThSettings, operation: &Operation, network: Network<'_>) -> Option<Picos> {
     let ThSettings { host, decode, transmit, receive, parse, mtu, immediate, .. } = *settings;
     let Operation { verb, bytes, here, there, by, .. } = *operation;
     let bus = host.bus;
@@ -37,7 +23,7 @@ pub fn seen_at(
         return None;
     }
     let bytes = bytes as u32;
-    let mut at = descriptor_at(settings, by, begin);
+    let mut at = descriptor_at(settings, by);
     let sent = |at: Picos, way, payload| {
         let there = network(plus(at, transmit), way, payload);
         plus(plus(there, receive), parse)
@@ -57,14 +43,14 @@ pub fn seen_at(
     Some(plus(plus(plus(at, written), bus.flight(Reference::Post)), host.poll))
 }
 
-/// When the NIC has a descriptor.
-fn descriptor_at(settings: &ThSettings, by: Submission, begin: Picos) -> Picos {
+/// When the NIC has a descriptor that is posted at the start.
+fn descriptor_at(settings: &ThSettings, by: Submission) -> Picos {
     let ThSettings { host, .. } = *settings;
     match by {
-        Submission::Hdq => plus(begin, host.bus.write_latency),
+        Submission::Hdq => host.bus.write_latency,
         Submission::Sdq => {
             let rung = plus(plus(host.store, host.bus.burst_time), host.bus.tlp(super::DOORBELL));
-            let rung = plus(plus(begin, rung), host.bus.flight(Reference::Write));
+            let rung = plus(rung, host.bus.flight(Reference::Write));
             plus(rung, host.bus.cached_read_latency)
         }
     }

@@ -4,6 +4,7 @@ use super::plot::{Axis, Line, Mark, Plot, log_range};
 use super::sections::{figure, tile};
 use super::{Page, escape, words};
 use crate::session::nic::{Stage, stage_names};
+use flitway_machine::units::{self, Dimension};
 use flitway_nic::host::story::Unit;
 use serde_json::Value;
 use std::fmt::Write;
@@ -30,10 +31,7 @@ pub(super) fn sections(page: &Page<'_>) -> String {
 
 /// The size of a point, as a person writes it.
 fn size(point: &Value) -> String {
-    let bytes = point["nic"]["size_bytes"].as_u64().unwrap_or(0);
-    let units = [(1 << 20, "MiB"), (1 << 10, "KiB")];
-    let unit = units.into_iter().find(|&(scale, _)| bytes >= scale && bytes.is_multiple_of(scale));
-    unit.map_or_else(|| format!("{bytes} B"), |(scale, unit)| format!("{} {unit}", bytes / scale))
+    units::format(point["nic"]["size_bytes"].as_u64().unwrap_or(0), Dimension::Size)
 }
 
 fn mean(point: &Value) -> Option<f64> {

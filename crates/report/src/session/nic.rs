@@ -1,20 +1,15 @@
 //! Operations of NICs between two nodes: what they take, and with what.
 
 use super::Session;
-use super::nodes::Kinds;
+use super::nodes::{Kinds, ask_nic};
 use crate::memory::peak_rss_bytes;
 use crate::recorder::Recorder;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle, Picos};
-use flitway_fabric::simulation::{Architecture, Counters, ShardModel};
+use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{NicPorts, Simulation};
-use flitway_nic::host::contents::Contents;
-use flitway_nic::host::memory::Memory;
-use flitway_nic::host::program::{Operation, Program, Submission, Verb};
-use flitway_nic::host::{HostCounts, Hosts, IdleTime, IdleTimes, NIC_PROCESS, Surroundings};
-use flitway_nic::th::theory::{self, Way};
-use flitway_nic::th::{MINI_PACKET, TRANSFER, Th, ThSettings};
-use flitway_nic::{NicSettings, Place};
+use flitway_nic::host::program::{Program, Submission, Verb};
+use flitway_nic::host::{AnyHost, HostCounts, Hosted, Hosts, IdleTime, IdleTimes, OnABus, Way};
 use flitway_process::Together;
 use flitway_process::operator::{Done, Operator, OperatorSettings};
 use flitway_switch::{AnyFabric, on_architecture};
@@ -55,7 +50,6 @@ pub struct NicChoice {
 #[derive(Clone, Copy, Debug)]
 pub struct NicRun {
     choice: NicChoice,
-    settings: ThSettings,
 }
 
 impl NicRun {
@@ -158,6 +152,8 @@ pub struct NicResult {
     pub is_stopped: bool,
     /// What the processes have seen of those that bring data to the other node, or for a get to the caller's.
     done: Vec<Done>,
+    /// The latencies of those that count, in picoseconds, the shortest first.
+    latencies: Vec<u64>,
     /// What both hosts have done.
     hosts: [HostCounts; 2],
     /// When the last operation was seen.
@@ -214,17 +210,22 @@ impl NicResult {
 
     /// The latencies of the operations that count, in picoseconds, the shortest first.
     #[must_use]
-    pub fn latencies(&self) -> Vec<u64> {
-        let mut all: Vec<u64> = self.done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
-        all.sort_unstable();
-        all
+    pub fn latencies(&self) -> &[u64] {
+        &self.latencies
     }
 
     /// Their mean in nanoseconds.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
-        let all = self.latencies();
+        let all = &self.latencies;
         (!all.is_empty()).then(|| all.iter().sum::<u64>() as f64 / all.len() as f64 / 1_000.0)
+    }
+
+    /// The latency that so many of a thousand of them do not exceed, in nanoseconds.
+    #[must_use]
+    pub fn percentile_ns(&self, permille: usize) -> Option<f64> {
+        let place = (self.latencies.len() * permille).div_ceil(1_000).max(1) - 1;
+        self.latencies.get(place).map(|&picos| Picos(picos).as_nanos())
     }
 
     /// Operations a second; `None` for ping-pong, whose latency says it, and if the run is too short. They are counted from
@@ -258,7 +259,7 @@ impl NicResult {
     /// The mean time of each stage in nanoseconds, as an operation meets them; those that take none are left out.
     #[must_use]
     pub fn stages(&self) -> Vec<(Stage, f64)> {
-        let count = self.latencies().len() as f64;
+        let count = self.latencies.len() as f64;
         let sum = |place: usize| self.done.iter().filter_map(|done| done.spent.get(place)).sum::<u64>();
         let all = Stage::all().enumerate().map(|(place, stage)| (stage, sum(place)));
         all.filter(|&(_, sum)| sum > 0).map(|(stage, sum)| (stage, sum as f64 / count / 1_000.0)).collect()
@@ -321,7 +322,6 @@ impl NicResult {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let NicChoice { verb, nodes, by, bytes, outstanding, processes, .. } = self.choice;
-        let all = self.latencies();
         let mut nic = json!({
             "operation": verb.name(),
             "from": nodes[0],
@@ -329,17 +329,20 @@ impl NicResult {
             "queue": by.name(),
             "processes": processes,
             "size_bytes": bytes,
-            "operations": all.len(),
+            "operations": self.latencies.len(),
             "complete": self.is_complete,
         });
         if let Some(outstanding) = outstanding {
             nic["outstanding"] = json!(outstanding);
         }
-        if let (Some(mean), Some((&min, &max))) = (self.mean_ns(), all.first().zip(all.last())) {
-            let ns = |picos: u64| Picos(picos).as_nanos();
-            let share = |share: f64| ns(all[((all.len() as f64 * share).ceil() as usize).max(1) - 1]);
+        if let Some(mean) = self.mean_ns() {
             nic["latency_ns"] = json!({
-                "mean": mean, "min": ns(min), "p50": share(0.5), "p99": share(0.99), "p999": share(0.999), "max": ns(max),
+                "mean": mean,
+                "min": self.percentile_ns(0),
+                "p50": self.percentile_ns(500),
+                "p99": self.percentile_ns(990),
+                "p999": self.percentile_ns(999),
+                "max": self.percentile_ns(1_000),
             });
             if let Some([sender, receiver]) = self.processor_ns() {
                 nic["processor_ns"] = json!({ "sender": sender, "receiver": receiver });
@@ -402,23 +405,21 @@ impl Session {
     /// What does not fit.
     pub fn fit_nic(&self, choice: NicChoice) -> Result<NicRun, NicMisfit> {
         let nodes = self.fabric.nodes();
-        let NicSettings::Th(settings) = &self.machine.nic.model else { return Err(NicMisfit::NoOperations) };
+        let nic = self.machine.nic.model.on_a_bus().ok_or(NicMisfit::NoOperations)?;
         if let Some(&node) = choice.nodes.iter().find(|&&node| node >= nodes) {
             return Err(NicMisfit::NoNode { node, nodes });
         }
         let NicChoice { verb, bytes, by, processes, .. } = choice;
-        let most = if verb == Verb::Send { MINI_PACKET } else { TRANSFER };
+        let most = nic.most(verb);
         if bytes > most {
             return Err(NicMisfit::TooLarge { verb, bytes, most });
         }
-        let [queues, others] = match by {
-            Submission::Hdq => [settings.hdqs, settings.sdqs],
-            Submission::Sdq => [settings.sdqs, settings.hdqs],
-        };
+        let queues = nic.queues(by);
         if processes > queues {
+            let others = Submission::ALL.into_iter().filter(|it| *it != by).map(|it| nic.queues(it)).sum();
             return Err(NicMisfit::NoQueue { by, queues, others });
         }
-        Ok(NicRun { choice, settings: **settings })
+        Ok(NicRun { choice })
     }
 
     /// Runs operations to their end.
@@ -438,59 +439,72 @@ impl Session {
         /// Cycles between two looks at the clock on the wall.
         const STRIDE: u64 = 1 << 14;
         let (started, clock) = (Instant::now(), self.machine.clock);
+        let NicChoice { verb, nodes, processes, .. } = run.choice;
         let model = self.hosts(run);
         let kinds = Kinds::<A, _> { fabric, nic: &model };
         let recorder = || Recorder::new(fabric.nodes());
         let mut simulation = self.simulation(kinds, |_| Together::default(), recorder);
-        let ends = run.choice.nodes.map(NodeId);
-        let outcome = loop {
+        let ends = nodes.map(NodeId);
+        let (outcome, is_complete) = loop {
             let outcome = simulation.run_stride(STRIDE, stop);
+            let looks = ends.map(|node| {
+                ask_host(&mut simulation, node, processes, |host, operators| {
+                    (operators.iter().all(|operator| operator.is_done()), host.is_idle())
+                })
+            });
+            let is_complete = looks.iter().all(|(is_done, _)| *is_done);
             let counters = simulation.counters();
-            let hosts = look(&mut simulation, ends, run.choice.processes, clock);
-            let is_over = hosts.iter().all(|host| host.is_done)
-                || (hosts.iter().all(|host| host.is_idle)
-                    && counters.packets_created == counters.packets_delivered);
-            if outcome != Outcome::Reached || is_over {
-                break outcome;
+            let is_idle = looks.iter().all(|(_, is_idle)| *is_idle)
+                && counters.packets_created == counters.packets_delivered;
+            if outcome != Outcome::Reached || is_complete || is_idle {
+                break (outcome, is_complete);
             }
             progress(simulation.now());
         };
         simulation.settle();
-        let [near, far] = look(&mut simulation, ends, run.choice.processes, clock);
-        let is_complete = near.is_done && far.is_done;
-        let end = near.done.iter().chain(&far.done).map(Done::last).max().unwrap_or_default();
+        let at = clock.picos_floor(simulation.now());
+        let [near, far] = ends.map(|node| {
+            ask_host(&mut simulation, node, processes, |host, operators| {
+                let done: Vec<Done> = operators.iter().map(|operator| operator.done().clone()).collect();
+                (done, host.counts(at))
+            })
+        });
+        let end = near.0.iter().chain(&far.0).map(Done::last).max().unwrap_or_default();
+        let done = if verb == Verb::Get { near.0 } else { far.0 };
+        let mut latencies: Vec<u64> = done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
+        latencies.sort_unstable();
         NicResult {
             choice: run.choice,
             is_complete,
             is_stopped: outcome == Outcome::Stopped && !is_complete,
-            done: if run.choice.verb == Verb::Get { near.done } else { far.done },
-            hosts: [near.counts, far.counts],
+            latencies,
+            done,
+            hosts: [near.1, far.1],
             end,
             clock,
             rails: self.fabric.rails,
             carries: ends.map(|node| self.carries_of(node)),
-            zero_load: self.nic_theory(run),
+            zero_load: self.nic_theory(&run.choice),
             counters: simulation.counters(),
             wall: started.elapsed(),
             peak_rss_bytes: peak_rss_bytes(),
         }
     }
 
+    /// The NIC of the machine, which is on a bus.
+    fn on_a_bus(&self) -> &dyn OnABus {
+        self.machine.nic.model.on_a_bus().expect("operations are fitted to a NIC that has them")
+    }
+
     /// What makes the host of each node.
     fn hosts(&self, run: &NicRun) -> Hosts {
-        let NicRun { choice, settings } = *run;
-        let surroundings = Surroundings {
-            clock: self.machine.clock,
-            idle: idle_times(&self.fabric),
-            contents: Arc::new(Contents::new(self.fabric.nodes())),
-        };
-        let operators = operators(&choice);
-        Hosts(Arc::new(move |place: Place| {
-            let side = choice.nodes.iter().position(|&node| node == place.node.0);
-            let programs = side.map(|side| programs(operators, side, choice.processes));
-            let programs = programs.unwrap_or_default();
-            Th::host(&settings, place, Memory::default(), programs, surroundings.clone())
-        }))
+        let NicChoice { nodes, processes, .. } = run.choice;
+        let operators = operators(&run.choice);
+        let programs = Arc::new(move |node: NodeId| {
+            let side = nodes.iter().position(|&it| it == node.0);
+            side.map(|side| programs(operators, side, processes)).unwrap_or_default()
+        });
+        self.on_a_bus().hosts(self.fabric.nodes(), self.machine.clock, idle_times(&self.fabric), programs)
     }
 
     /// Flits per cycle that the links out of `node` and into it carry of the longest packets, by rate, lanes and window.
@@ -502,12 +516,10 @@ impl Session {
     }
 
     /// When the first operation is seen in an idle machine with all translations.
-    fn nic_theory(&self, run: &NicRun) -> Option<Picos> {
-        let NicRun { choice, settings } = run;
-        let operation: Operation = operators(choice).operation(0, 0);
-        let clock: Clock = self.machine.clock;
+    fn nic_theory(&self, choice: &NicChoice) -> Option<Picos> {
+        let clock = self.machine.clock;
         let [from, to] = choice.nodes.map(NodeId);
-        theory::seen_at(settings, &operation, Picos(0), &|at, way, payload| {
+        self.on_a_bus().seen_at(&operators(choice).operation(0, 0), &|at, way, payload| {
             let (from, to) = if way == Way::There { (from, to) } else { (to, from) };
             let (cycles, _) = self.fabric.zero_load_cycles(from, to, payload.into());
             clock.picos_floor(clock.cycles_ceil(at) + cycles)
@@ -541,48 +553,19 @@ fn idle_times(fabric: &AnyFabric) -> IdleTimes {
     })
 }
 
-/// What there is to see of a host.
-struct Looked {
-    is_done: bool,
-    is_idle: bool,
-    done: Vec<Done>,
-    counts: HostCounts,
-}
-
-/// Looks at the hosts of `ends`.
-fn look<A: Architecture>(
-    simulation: &mut Simulation<A, flitway_nic::host::Hosted<Together>, Recorder>,
-    ends: [NodeId; 2],
+/// What `ask` answers of the host of `node`, whose programs are the `operators`.
+fn ask_host<A: Architecture, T: Send + 'static>(
+    simulation: &mut Simulation<A, Hosted<Together>, Recorder>,
+    node: NodeId,
     processes: u32,
-    clock: Clock,
-) -> [Looked; 2] {
-    let at = clock.picos_floor(simulation.now());
-    let look = |node: NodeId, nic: &mut flitway_nic::host::Hosted<Together>| {
-        let host = nic.host_mut();
+    ask: impl Fn(&dyn AnyHost, &[&Operator]) -> T,
+) -> T {
+    ask_nic(simulation, node, |nic| {
+        let host = &*nic.host_mut();
         let operator = |process: u32| {
             let program = host.program(process as u8).as_any().downcast_ref::<Operator>();
-            program.expect("it runs operations").clone()
+            program.expect("it runs operations")
         };
-        let operators: Vec<Operator> = (0..processes).map(operator).collect();
-        let looked = Looked {
-            is_done: operators.iter().all(Operator::is_done),
-            is_idle: host.is_idle(),
-            done: operators.into_iter().map(|operator| operator.done().clone()).collect(),
-            counts: host.counts(at),
-        };
-        (node, looked)
-    };
-    let answers = simulation.gather(|shard| {
-        let nics = shard.endpoints().filter(|(node, _)| ends.contains(node));
-        nics.map(|(node, nic)| look(node, nic)).collect::<Vec<_>>()
-    });
-    let mut all: Vec<(NodeId, Looked)> = answers.into_iter().flatten().collect();
-    all.sort_by_key(|&(node, _)| usize::from(node != ends[0]));
-    let found: Result<[(NodeId, Looked); 2], _> = all.try_into();
-    let found =
-        found.unwrap_or_else(|all| panic!("both nodes are in a shard, and not {} of them", all.len()));
-    found.map(|(_, looked)| looked)
+        ask(host, &(0..processes).map(operator).collect::<Vec<_>>())
+    })
 }
-
-// A process beside the hosts would need a number of its own.
-const _: () = assert!(NIC_PROCESS > 0);

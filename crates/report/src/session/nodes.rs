@@ -57,9 +57,18 @@ pub(super) fn ask_process<A: Architecture, N: Nic, T: Send + 'static>(
     node: NodeId,
     mut ask: impl FnMut(&mut N::Process) -> T,
 ) -> T {
+    ask_nic(simulation, node, |nic| ask(nic.process_mut()))
+}
+
+/// What the NIC on `node` answers to `ask`.
+pub(super) fn ask_nic<A: Architecture, N: Nic, T: Send + 'static>(
+    simulation: &mut Simulation<A, N, Recorder>,
+    node: NodeId,
+    mut ask: impl FnMut(&mut N) -> T,
+) -> T {
     let answers = simulation.gather(|shard| {
         let mut nics = shard.endpoints();
-        nics.find(|(here, _)| *here == node).map(|(_, nic)| ask(nic.process_mut()))
+        nics.find(|(here, _)| *here == node).map(|(_, nic)| ask(nic))
     });
     answers.into_iter().flatten().next().expect("every node is in a shard")
 }

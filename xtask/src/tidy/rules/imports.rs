@@ -53,7 +53,7 @@ const ONLY: &[(&str, &str, &[&str])] = &[
     // What runs on a processor of a host knows operations, and no NIC.
     ("process", "nic", &["host"]),
     // Results do not depend on the kind of NIC.
-    ("report", "nic", &["Nic", "NicModel", "NicSettings", "Place", "host", "on_nic", "th"]),
+    ("report", "nic", &["Nic", "NicModel", "Place", "host", "on_nic"]),
 ];
 
 /// Crates whose rooms may not import each other: no switch knows another.
