@@ -209,6 +209,11 @@ pub trait Endpoint: Send {
     /// left their source queues, and for no other reason: then packets can wait for each other by way of it.
     const KEEPS_FOR_REPLIES: bool = false;
 
+    /// Whether it may ever send. Where threads share a fabric, those of its parts near nodes that do are dealt out evenly.
+    fn takes_part(&self) -> bool {
+        true
+    }
+
     /// Called once in cycle 0, and in every cycle asked for.
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle>;
 

@@ -73,6 +73,10 @@ impl Injector {
 impl Endpoint for Injector {
     const REACTS: bool = false;
 
+    fn takes_part(&self) -> bool {
+        self.next().is_some()
+    }
+
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         while self.next().is_some_and(|created| created <= now) {
             let Some(creation) = self.source.create() else { break };

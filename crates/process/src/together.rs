@@ -130,6 +130,10 @@ impl Together {
 }
 
 impl Endpoint for Together {
+    fn takes_part(&self) -> bool {
+        self.processes.iter().any(|process| ask!(process, endpoint => endpoint.takes_part()))
+    }
+
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         for place in 0..self.processes.len() {
             if self.wakes[place].is_some_and(|at| at <= now) {

@@ -51,15 +51,11 @@ struct Wiring<'a> {
 }
 
 impl<'a> Wiring<'a> {
-    /// Deals the components out to `shards` shards of about equal size, neighbours together.
-    fn new(fabric: &'a Fabric, shards: u32) -> Self {
+    /// Deals the components out to `shards` shards with about equal work, neighbours together; `takes_part`, by node.
+    fn new(fabric: &'a Fabric, shards: u32, takes_part: &[bool]) -> Self {
         let topology = fabric.topology();
         let (switches, nodes) = (topology.switches(), topology.nodes());
-        let order = by_neighbourhood(topology);
-        let mut shard_of_switch = vec![0; switches as usize];
-        for (position, switch) in order.into_iter().enumerate() {
-            shard_of_switch[switch] = (position as u64 * u64::from(shards) / u64::from(switches)) as u32;
-        }
+        let shard_of_switch = deal(topology, shards, takes_part);
         let mut places = vec![0; shards as usize];
         let mut address = |shard: u32| {
             let place = &mut places[shard as usize];
@@ -121,32 +117,56 @@ impl<'a> Wiring<'a> {
     }
 }
 
-/// Switches in an order in which neighbours are close: by the mean of the first node below, taken again and again over
-/// neighbours. For a tree that cuts subtrees apart, for a grid rows.
-fn by_neighbourhood(topology: &Topology) -> Vec<usize> {
-    let switches = topology.switches() as usize;
-    let mut key: Vec<Option<f64>> = vec![None; switches];
-    for node in 0..topology.nodes() {
-        let home = topology.home(NodeId(node)).0.index();
-        key[home].get_or_insert(f64::from(node));
+/// The shard of each switch, and of the nodes at it: neighbours together, and about as much to do in each of `shards`. Where some
+/// nodes do not take part, the switches near them have less to do.
+fn deal(topology: &Topology, shards: u32, takes_part: &[bool]) -> Vec<u32> {
+    /// What a node takes, and a switch that no packet crosses, of what a switch takes among nodes that all take part: about.
+    const NODE: f64 = 0.1;
+    const IDLE: f64 = 0.01;
+    let takes_part = |node: NodeId| if takes_part[node.index()] { 1.0 } else { 0.0 };
+    let places = spread(topology, |node| f64::from(node.0));
+    let mut work: Vec<f64> = spread(topology, takes_part).iter().map(|part| part.max(IDLE)).collect();
+    for node in (0..topology.nodes()).map(NodeId) {
+        work[topology.home(node).0.index()] += NODE * takes_part(node).max(IDLE);
     }
-    while key.contains(&None) {
-        let before = key.clone();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by(|&a, &b| f64::total_cmp(&places[a], &places[b]).then(a.cmp(&b)));
+    // In whole numbers, so that equal shares are equal.
+    let work: Vec<u64> = work.iter().map(|work| (work * 1000.0).round() as u64).collect();
+    let all: u64 = work.iter().sum();
+    let mut shard_of = vec![0; places.len()];
+    let mut before = 0;
+    for switch in order {
+        shard_of[switch] = (before * u64::from(shards) / all) as u32;
+        before += work[switch];
+    }
+    shard_of
+}
+
+/// What is known of nodes, carried to every switch: the mean over its nodes, or else over those of its neighbours that know, again
+/// and again. The number of a node gives switches an order in which neighbours are close: for a tree it keeps subtrees together,
+/// for a grid rows.
+fn spread(topology: &Topology, of: impl Fn(NodeId) -> f64) -> Vec<f64> {
+    let switches = topology.switches() as usize;
+    let mut sums = vec![(0.0, 0.0); switches];
+    for node in (0..topology.nodes()).map(NodeId) {
+        let (sum, count) = &mut sums[topology.home(node).0.index()];
+        (*sum, *count) = (*sum + of(node), *count + 1.0);
+    }
+    let mean = |(sum, count): (f64, f64)| (count > 0.0).then(|| sum / count);
+    let mut known: Vec<Option<f64>> = sums.into_iter().map(mean).collect();
+    while known.contains(&None) {
+        let before = known.clone();
         for switch in (0..switches).filter(|&switch| before[switch].is_none()) {
             let id = SwitchId::new(switch);
-            let known = (0..topology.ports(id)).filter_map(|port| match topology.feeder(id, PortId(port)) {
+            let near = (0..topology.ports(id)).filter_map(|port| match topology.feeder(id, PortId(port)) {
                 Some((_, End::Switch(next, _))) => before[next.index()],
                 _ => None,
             });
-            let (sum, count) = known.fold((0.0, 0.0), |(sum, count), key| (sum + key, count + 1.0));
-            if count > 0.0 {
-                key[switch] = Some(sum / count);
-            }
+            known[switch] = mean(near.fold((0.0, 0.0), |(sum, count), it| (sum + it, count + 1.0)));
         }
     }
-    let mut order: Vec<usize> = (0..switches).collect();
-    order.sort_by(|&a, &b| f64::total_cmp(&key[a].unwrap_or(0.0), &key[b].unwrap_or(0.0)).then(a.cmp(&b)));
-    order
+    known.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
@@ -161,7 +181,8 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     assert_eq!(E::BOUNDED, is_bounded, "who drains NIC ports has bounded ones, and the other way round");
     assert_eq!(fabric.latencies.len(), fabric.topology().links().len(), "every link has a latency");
     let shards = threads.clamp(1, fabric.topology().switches());
-    let wiring = Wiring::new(fabric, shards);
+    let takes_part: Vec<bool> = endpoints.iter().map(Endpoint::takes_part).collect();
+    let wiring = Wiring::new(fabric, shards, &takes_part);
     let shortest = fabric.latencies.iter().copied().min().unwrap_or(1);
     let window_length = A::lookahead(&fabric.chip, fabric, shortest).max(1);
     let sides = Sides::new(fabric.topology());
@@ -206,5 +227,32 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
         switches: wiring.addresses[..(fabric.rails * fabric.topology().switches()) as usize].to_vec(),
         nodes,
         decides_ahead: A::decides_ahead(&fabric.chip),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flitway_wiring::topology::TopologySettings;
+
+    /// Nodes that take part, by shard, among the first `busy` nodes of a fat tree of 128.
+    fn dealt(busy: u32, shards: u32) -> Vec<u32> {
+        let tree = Topology::build(&TopologySettings::FatTree { ports: 8, levels: 3 }).unwrap();
+        let takes_part: Vec<bool> = (0..tree.nodes()).map(|node| node < busy).collect();
+        let shard_of = deal(&tree, shards, &takes_part);
+        let mut dealt = vec![0; shards as usize];
+        (0..busy).for_each(|node| dealt[shard_of[tree.home(NodeId(node)).0.index()] as usize] += 1);
+        dealt
+    }
+
+    #[test]
+    fn nodes_that_take_part_are_dealt_out_and_not_nodes() {
+        assert_eq!(dealt(128, 2), [64, 64]);
+        // Those in the middle have the switches at the top.
+        assert_eq!(dealt(128, 4), [40, 24, 24, 40]);
+        // The switches at the top, which are nearer to the other nodes, count with the second shard.
+        assert_eq!(dealt(32, 2), [24, 8]);
+        // With nothing to do anywhere it is dealt out all the same.
+        assert_eq!(dealt(0, 2), [0, 0]);
     }
 }

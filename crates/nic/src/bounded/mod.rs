@@ -105,6 +105,10 @@ impl<P: Endpoint> Endpoint for Bounded<P> {
 
     const KEEPS_FOR_REPLIES: bool = true;
 
+    fn takes_part(&self) -> bool {
+        self.process.takes_part()
+    }
+
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         self.act(out, |process, out| process.wake(now, out))
     }

@@ -41,6 +41,10 @@ impl<P: Endpoint> Nic for Ideal<P> {
 impl<P: Endpoint> Endpoint for Ideal<P> {
     const REACTS: bool = P::REACTS;
 
+    fn takes_part(&self) -> bool {
+        self.0.takes_part()
+    }
+
     #[inline]
     fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
         self.0.wake(now, out)
