@@ -5,6 +5,7 @@
 //! candidates, and put the hops into the header; a [`Route`] is that header field.
 
 mod adaptive;
+mod around;
 mod balance;
 mod d_mod_k;
 mod destination_tag;
@@ -203,6 +204,8 @@ pub enum RoutingError {
     /// Up*/down*, minimal and multi-path routing have tables: see [`table_entries_max`]; and so have chips:
     /// [`rtb::ITEMS_MAX`].
     TooLarge,
+    /// The manager writes tables for trees: for routing-table buffers, d-mod-k and s-mod-k.
+    NoTables,
     /// Forwarding tables have to be given, and to lead every packet to its destination: see [`ForwardingTables::check`].
     Tables,
 }
@@ -232,6 +235,7 @@ impl std::fmt::Display for RoutingError {
                 f.write_str("up*/down*, minimal and multi-path routing need links that lead both ways")
             }
             RoutingError::TooLarge => f.write_str("the tables of this routing are too large"),
+            RoutingError::NoTables => f.write_str("this routing has no tables around what is down"),
             RoutingError::Tables => f.write_str("routing by tables needs tables that lead everywhere"),
         }
     }
@@ -396,19 +400,30 @@ impl Routing {
         Ok(Self::of(RoutingKind::Tables, topology, Arc::new(relation)))
     }
 
-    /// The same with the tables that the manager of a fabric with routing-table buffers writes when something is `down`, and
-    /// the items that are left without a port.
+    /// The same with what the manager of a tree writes when something is `down`: the tables of routing-table buffers, or where
+    /// d-mod-k and s-mod-k lead around it; and the items, or nodes, that are left without a port.
     ///
     /// # Errors
     /// If the routing has no such tables.
     pub fn around(&self, down: &Down) -> Result<(Self, Vec<Hole>), RoutingError> {
-        let Shape::ThTree(tree) = self.topology.shape() else { return Err(RoutingError::NotAThTree) };
-        if !matches!(self.kind, RoutingKind::Rtb | RoutingKind::RtbByDestination) {
-            return Err(RoutingError::NotAThTree);
-        }
-        let (relation, holes) = rtb::Rtb::new(tree, &self.topology, oblivious(self.kind), down);
-        let around = Self::of(self.kind, Arc::clone(&self.topology), Arc::new(relation));
-        Ok((around.with_selection(self.selection), holes))
+        let topology = &self.topology;
+        let (relation, holes): (Arc<dyn Relation>, _) = match (self.kind, topology.shape()) {
+            (RoutingKind::Rtb | RoutingKind::RtbByDestination, Shape::ThTree(tree)) => {
+                let (tables, holes) = rtb::Rtb::new(tree, topology, oblivious(self.kind), down);
+                (Arc::new(tables), holes)
+            }
+            (RoutingKind::DModK | RoutingKind::SModK, Shape::Tree(_) | Shape::Xgft(_)) => {
+                let all = relation(RoutingKind::DModK, topology)?;
+                let own = relation(self.kind, topology)?;
+                let (around, holes) = around::Around::new(topology, own, all, down);
+                (Arc::new(around), holes)
+            }
+            _ => return Err(RoutingError::NoTables),
+        };
+        // Ways are those of a fabric in which nothing is down.
+        let (kind, selection) = (self.kind, self.selection);
+        let (topology, is_plain) = (Arc::clone(topology), relation.is_plain());
+        Ok((Routing { kind, topology, relation, selection, is_plain, ways: Arc::new([]) }, holes))
     }
 
     fn of(kind: RoutingKind, topology: Arc<Topology>, relation: Arc<dyn Relation>) -> Self {

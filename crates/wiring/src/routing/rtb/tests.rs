@@ -256,5 +256,5 @@ fn whom_nobody_reaches_is_a_hole_at_each_chip() {
     let (_, holes) = whole.around(&Down { switches, links: vec![] }).unwrap();
     assert!(holes.iter().any(|hole| hole.nodes == (96..192)));
     let up_down = of(RoutingKind::UpDown, &small());
-    assert_eq!(up_down.around(&Down::default()).unwrap_err(), RoutingError::NotAThTree);
+    assert_eq!(up_down.around(&Down::default()).unwrap_err(), RoutingError::NoTables);
 }
