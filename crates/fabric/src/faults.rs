@@ -6,6 +6,7 @@
 use crate::Rates;
 use crate::link::lanes::{Agreement, LaneStates, Lanes};
 use crate::name::ComponentNumber;
+use crate::observer::{component_at, end_at};
 use flitway_engine::Cycle;
 use flitway_wiring::PortId;
 use flitway_wiring::topology::{End, LinkId, Topology};
@@ -101,6 +102,45 @@ impl Faults {
         of_port.collect()
     }
 
+    /// When the link of `port` of `component` is down, for switches that find out at once: from which cycle to before which,
+    /// in order and apart. It is while the channel to one of its ends is cut, or the component at one of them is dead.
+    #[must_use]
+    pub fn down_times(
+        &self,
+        topology: &Topology,
+        rails: u32,
+        (component, port): (ComponentNumber, PortId),
+    ) -> Vec<[Cycle; 2]> {
+        if self.are_none() {
+            return Vec::new();
+        }
+        let (rail, end) = end_at(topology, rails, component, port);
+        let ends = topology.link_of(end).map_or([end; 2], |link| topology.links()[link.index()].ends);
+        let mut times: Vec<[Cycle; 2]> = Vec::new();
+        for (component, port) in ends.map(|end| component_at(topology, rails, rail, end)) {
+            let mut since = None;
+            for (at, fault) in self.of_port(component, port) {
+                match fault {
+                    PortFault::Cut => since = since.or(Some(at)),
+                    PortFault::Mended => times.extend(since.take().map(|since| [since, at])),
+                    PortFault::Lanes(_) => {}
+                }
+            }
+            times.extend(since.map(|since| [since, Cycle::NEVER]));
+            times.push([self.death(component), Cycle::NEVER]);
+        }
+        times.retain(|[from, until]| from < until);
+        times.sort_unstable();
+        let mut apart: Vec<[Cycle; 2]> = Vec::new();
+        for [from, until] in times {
+            match apart.last_mut() {
+                Some(last) if from <= last[1] => last[1] = last[1].max(until),
+                _ => apart.push([from, until]),
+            }
+        }
+        apart
+    }
+
     /// When `component` is dead; never if it stays alive.
     #[must_use]
     pub fn death(&self, component: ComponentNumber) -> Cycle {
@@ -172,6 +212,7 @@ impl LossCause {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flitway_wiring::topology::TopologySettings;
 
     #[test]
     fn faults_are_told_by_port_and_date() {
@@ -188,5 +229,32 @@ mod tests {
         assert!(faults.of_port(1, PortId(1)).is_empty());
         assert_eq!((faults.death(2), faults.death(1)), (Cycle(50), Cycle::NEVER));
         assert!(!faults.are_none() && Faults::default().are_none());
+    }
+
+    #[test]
+    fn a_link_is_down_while_one_of_its_channels_is() {
+        let topology = Topology::build(&TopologySettings::Single { nodes: 3 }).unwrap();
+        let fault = |at, component, fault| {
+            let port = PortId(if component == 0 { 1 } else { 0 });
+            Fault { at: Cycle(at), component, kind: FaultKind::Port(port, fault) }
+        };
+        // Both channels of node 1, a component after the switch.
+        let list = vec![
+            fault(20, 0, PortFault::Cut),
+            fault(25, 2, PortFault::Cut),
+            fault(30, 0, PortFault::Mended),
+            fault(40, 2, PortFault::Mended),
+            fault(50, 2, PortFault::Cut),
+            fault(60, 2, PortFault::Mended),
+        ];
+        let dies = Fault { at: Cycle(80), component: 0, kind: FaultKind::Dead };
+        let of = |list: &[Fault], component, port| {
+            let times = Faults::new(list.to_vec()).down_times(&topology, 1, (component, PortId(port)));
+            times.into_iter().map(|[from, until]| (from.0, until.0)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&list, 0, 1), [(20, 40), (50, 60)]);
+        assert_eq!(of(&list, 2, 0), [(20, 40), (50, 60)]);
+        assert_eq!(of(&list, 0, 0), []);
+        assert_eq!(of(&[dies], 3, 0), [(80, Cycle::NEVER.0)]);
     }
 }

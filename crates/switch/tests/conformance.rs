@@ -172,7 +172,7 @@ fn elite4s_conform() {
         buffer_flits: 32,
         selection: Selection::LeastLoaded,
         roots: Roots::One,
-        answer: Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334 }),
+        answer: Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 64 }),
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
         credit: 1,
         is_coded: false,
@@ -190,7 +190,7 @@ fn elite4s_conform() {
         EliteSettings {
             pipeline: ElitePipeline { receive: 0, route: 1, transmit: 1 },
             buffer_flits: 6,
-            answer: Some(AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 334 }),
+            answer: Some(AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 334, attempts: 64 }),
             ..plain.clone()
         },
         // Whoever holds a path for a flit needs many.

@@ -17,7 +17,8 @@ use flitway_wiring::{Destination, NodeId, NodeSet, RailId, SetId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-const HELD: Option<AnswerSettings> = Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334 });
+const HELD: Option<AnswerSettings> =
+    Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 64 });
 
 /// The Elite4 with so many virtual channels.
 fn elite(vcs: u32, answer: Option<AnswerSettings>) -> EliteSettings {

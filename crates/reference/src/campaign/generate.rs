@@ -5,6 +5,7 @@
 //! is drawn beside it, in [`chip`](super::chip).
 
 pub(super) mod barriers;
+pub(super) mod broken;
 pub(super) mod errors;
 pub(super) mod rates;
 pub(super) mod topology;

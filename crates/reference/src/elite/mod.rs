@@ -19,8 +19,10 @@ mod switch;
 use crate::driver::Model;
 use crate::record::Record;
 use flitway_engine::Cycle;
+use flitway_fabric::faults::PortFault;
+use flitway_fabric::link::lanes::Agreement;
 use flitway_fabric::link::{ChannelErrors, SentKind};
-use flitway_fabric::observer::component_at;
+use flitway_fabric::observer::{LinkChange, LinkObserver, LinkState, component_at};
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, NicPorts, Packet, Rate, Ticket};
 use flitway_switch::elite::EliteSettings;
@@ -49,6 +51,8 @@ pub struct Elite {
 struct World {
     settings: EliteSettings,
     routing: Routing,
+    /// Tables around what is down, by the cycle in which packets begin with them first.
+    tables: Vec<(u64, Routing)>,
     /// Where broadcasts go.
     reach: Option<Reach>,
     now: u64,
@@ -68,8 +72,9 @@ struct Travelling {
     flits: u32,
     injected: u64,
     hops: u16,
-    /// How often it has been sent in vain, and the cycle before which it is not sent again.
+    /// How often it has been refused, whether its NIC port has sent it, and the cycle before which it is not sent again.
     refusals: u32,
+    was_sent: bool,
     not_before: u64,
     is_corrupt: bool,
     /// Of a broadcast: whom it is for, which one of its source, and of a copy what it is a copy of.
@@ -78,6 +83,8 @@ struct Travelling {
     of: Option<usize>,
     /// A copy that has come before.
     is_superfluous: bool,
+    /// The tables with which it has begun, by number; the first is the routing of the fabric.
+    tables: usize,
 }
 
 /// One flit: its packet and its place in it.
@@ -100,6 +107,9 @@ struct Channel {
     errors: ChannelErrors,
     /// Flits of it in so many cycles, each from a cycle on; `None` while it is stopped.
     rates: Vec<(u64, Option<(u32, u32)>)>,
+    /// What becomes of the two channels of its link: whether each is cut, from a cycle on; and when an end of it dies.
+    cuts: [Vec<(u64, bool)>; 2],
+    death: u64,
 }
 
 /// An answer: when it comes to the sender, of which virtual channel, and what it says.
@@ -120,6 +130,7 @@ enum Verdict {
 
 impl Channel {
     fn new(settings: &EliteSettings, latency: u32, rate: Rate, errors: ChannelErrors) -> Self {
+        let (cuts, death) = ([Vec::new(), Vec::new()], u64::MAX);
         let vcs = settings.vcs as usize;
         Channel {
             latency,
@@ -128,6 +139,29 @@ impl Channel {
             answers: Vec::new(),
             errors,
             rates: vec![(0, Some(rate.ratio()))],
+            cuts,
+            death,
+        }
+    }
+
+    /// Whether the link is down in cycle `now`.
+    fn is_down(&self, now: u64) -> bool {
+        let is_cut = |cuts: &Vec<(u64, bool)>| {
+            let so_far = cuts.iter().filter(|(from, _)| *from <= now);
+            so_far.last().is_some_and(|(_, is_cut)| *is_cut)
+        };
+        self.death <= now || self.cuts.iter().any(is_cut)
+    }
+
+    /// Whether it has gone down in cycle `now`, or come up.
+    fn changes(&self, now: u64) -> Option<LinkState> {
+        let was_down = now > 0 && self.is_down(now - 1);
+        match (was_down, self.is_down(now)) {
+            (false, true) => Some(LinkState::Down),
+            (true, false) => {
+                Some(LinkState::Active(Agreement { lanes: 0xFF, lane_rate: 0, rate: Rate::FULL }))
+            }
+            _ => None,
         }
     }
 
@@ -229,6 +263,12 @@ impl Lane {
             world.packets[packet].is_corrupt = true;
             world.counters.link.corrupted += 1;
         }
+        let last = self.slots.last().copied().unwrap_or(0);
+        let link = &world.channels[channel];
+        let comes = last + u64::from(world.settings.pipeline.transmit + link.latency);
+        if (self.given..=comes).any(|cycle| link.is_down(cycle)) {
+            world.packets[packet].is_corrupt = true;
+        }
     }
 }
 
@@ -250,6 +290,23 @@ impl World {
     /// Whether a node delivers nothing of it.
     fn is_void(&self, packet: usize) -> bool {
         self.is_corrupt(packet) || self.packets[packet].is_superfluous
+    }
+
+    /// The tables with which packets begin in this cycle, by number.
+    fn tables_now(&self) -> usize {
+        self.tables.iter().filter(|(at, _)| *at <= self.now).count()
+    }
+
+    /// The routing by tables.
+    fn routing_by(&self, tables: usize) -> &Routing {
+        if tables == 0 { &self.routing } else { &self.tables[tables - 1].1 }
+    }
+
+    /// What becomes of a link in this cycle, as one of its ends sees it.
+    fn watch(&mut self, component: u32, port: PortId, channel: usize) {
+        if let Some(state) = self.channels[channel].changes(self.now) {
+            self.record.link_changed(&LinkChange { at: Cycle(self.now), component, port, state });
+        }
     }
 
     /// The virtual channel of broadcasts.
@@ -326,12 +383,14 @@ impl Model for Elite {
             injected: 0,
             hops: 0,
             refusals: 0,
+            was_sent: false,
             not_before: 0,
             is_corrupt: false,
             range,
             number: nic.broadcasts,
             of: None,
             is_superfluous: false,
+            tables: 0,
         });
         world.counters.packets_created += 1;
     }
@@ -367,6 +426,7 @@ impl Elite {
         let mut world = World {
             settings: fabric.chip.clone(),
             routing: fabric.routing.clone(),
+            tables: Vec::new(),
             reach: Reach::by_first_links(&fabric.routing),
             now: 0,
             packets: Vec::new(),
@@ -392,6 +452,14 @@ impl Elite {
             };
             self.world.channels[out].rates.push((change.at.0, rate.map(Rate::ratio)));
         }
+        self
+    }
+
+    /// The same with these tables, each from a cycle on.
+    #[must_use]
+    pub fn with_tables(mut self, tables: &[(Cycle, Routing)]) -> Self {
+        self.world.tables = tables.iter().map(|(at, routing)| (at.0, routing.clone())).collect();
+        self.world.tables.sort_by_key(|(at, _)| *at);
         self
     }
 
@@ -433,12 +501,20 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
         for (link, &latency) in topology.links().iter().zip(&fabric.latencies) {
             let [first, second] = link.ends;
             for (from, to) in [(first, second), (second, first)] {
-                let channel = world.channels.len();
+                let number = world.channels.len();
                 let (component, port) = component_at(topology, rails, RailId(rail), from);
                 let (rate, errors) = (fabric.rates.of(from), fabric.errors.of(component, port));
-                world.channels.push(Channel::new(&world.settings, latency, rate, errors));
-                out.insert((rail, from), (channel, matches!(to, End::Node(_))));
-                back.insert((rail, to), channel);
+                let mut channel = Channel::new(&world.settings, latency, rate, errors);
+                for (cuts, end) in channel.cuts.iter_mut().zip([first, second]) {
+                    let (component, port) = component_at(topology, rails, RailId(rail), end);
+                    for (at, fault) in fabric.faults.of_port(component, port) {
+                        cuts.push((at.0, fault == PortFault::Cut));
+                    }
+                    channel.death = channel.death.min(fabric.faults.death(component).0);
+                }
+                world.channels.push(channel);
+                out.insert((rail, from), (number, matches!(to, End::Node(_))));
+                back.insert((rail, to), number);
             }
         }
     }

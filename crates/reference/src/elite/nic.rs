@@ -3,7 +3,8 @@
 use super::switch::depart;
 use super::{Answer, Flit, Lane, Travelling, Verdict, Wires, World};
 use flitway_engine::Cycle;
-use flitway_fabric::{Delivery, NicPorts};
+use flitway_fabric::observer::Loss;
+use flitway_fabric::{Delivery, LossCause, NicPorts};
 use flitway_switch::elite::EliteSettings;
 use flitway_wiring::{Destination, NodeId, PortId, RailId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -23,8 +24,8 @@ pub(super) struct Nic {
     /// Broadcasts that have been answered, with the cycle, and whether affirmatively.
     answered: VecDeque<(u64, usize, bool)>,
     lanes: Vec<Lane>,
-    /// The packet that left the source queue in the cycle before.
-    sent: Option<usize>,
+    /// The packets that left the source queue in the cycle before.
+    sent: Vec<usize>,
     /// By virtual channel.
     receivers: Vec<Receiver>,
     is_bounded: bool,
@@ -64,7 +65,7 @@ impl Nic {
             denied: BTreeSet::new(),
             answered: VecDeque::new(),
             lanes: vec![Lane::new(wires.room); vcs],
-            sent: None,
+            sent: Vec::new(),
             receivers: vec![Receiver::default(); vcs],
             is_bounded: nic_ports == NicPorts::Bounded,
         }
@@ -86,6 +87,7 @@ impl Nic {
     }
 
     pub(super) fn cycle(&mut self, world: &mut World) {
+        world.watch(self.component, PortId(self.rail.0), self.wires.out);
         self.receive(world);
         for (lane, credits) in self.lanes.iter_mut().zip(&world.channels[self.wires.out].credits[0]) {
             lane.credits += credits;
@@ -94,6 +96,7 @@ impl Nic {
         self.free(world);
         let flits_left = |lane: &Lane| lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet));
         if !self.lanes.iter().any(flits_left) {
+            self.refuse(world);
             let may_go = |packet: &&usize| world.packets[**packet].not_before <= world.now;
             if let Some(&packet) = self.queue.front().filter(may_go) {
                 let is_broadcast = world.packets[packet].range.is_some();
@@ -101,6 +104,7 @@ impl Nic {
                 let free = (first..world.lanes()).find(|&vc| self.lanes[vc].packet.is_none());
                 if let Some(vc) = free {
                     self.queue.pop_front();
+                    world.packets[packet].tables = world.tables_now();
                     self.lanes[vc].give(packet, (0, vc), world.now);
                 }
             }
@@ -153,7 +157,9 @@ impl Nic {
                 (lane.packet, lane.free) = (None, world.now);
             }
         }
-        let Some(settings) = world.settings.answer else { return };
+        if world.settings.answer.is_none() {
+            return;
+        }
         for Answer { vc, verdict, .. } in world.channels[self.wires.out].answered(world.now) {
             let lane = &mut self.lanes[vc];
             let packet = lane.packet.take().expect("what is answered has been sent");
@@ -168,20 +174,73 @@ impl Nic {
                     Destination::Node(to) => to,
                     Destination::Nodes(_) | Destination::Group(..) => refused.source,
                 };
-                let wait = if refused.refusals < settings.repeats { 0 } else { settings.back_off };
-                let again = Travelling {
-                    header: world.routing.header(refused.source, to, refused.packet.lane),
-                    hops: 0,
-                    refusals: refused.refusals + 1,
-                    not_before: world.now + u64::from(wait),
-                    is_corrupt: false,
-                    ..refused.clone()
-                };
+                let header = world.routing.header(refused.source, to, refused.packet.lane);
+                let again =
+                    Travelling { header, hops: 0, was_sent: true, is_corrupt: false, ..refused.clone() };
                 world.counters.link.nacks += 1;
-                self.queue.push_front(world.packets.len());
                 world.packets.push(again);
+                self.put_back(world.packets.len() - 1, world);
             }
         }
+    }
+
+    /// The packets in the queue that could be sent: those that have no way are lost, and where the link is down they are refused.
+    fn refuse(&mut self, world: &mut World) {
+        if self.lanes[..world.lanes()].iter().all(|lane| lane.packet.is_some()) {
+            return;
+        }
+        while let Some(&packet) = self.queue.front() {
+            let Travelling { source, header, not_before, .. } = world.packets[packet];
+            if not_before > world.now {
+                return;
+            }
+            let routing = world.routing_by(world.tables_now());
+            let (here, arrival) = routing.start(source);
+            let first = routing.first(here, arrival, header).hop.port;
+            let has_way = routing.topology().wire(here, first).is_some();
+            if has_way && !world.channels[self.wires.out].is_down(world.now) {
+                return;
+            }
+            self.queue.pop_front();
+            if has_way {
+                self.put_back(packet, world);
+            } else {
+                self.lose(packet, LossCause::NoRoute, world);
+            }
+        }
+    }
+
+    /// A packet has been refused: it comes first, or is given up.
+    fn put_back(&mut self, packet: usize, world: &mut World) {
+        let settings = world.settings.answer.expect("what is refused is answered");
+        let refused = &mut world.packets[packet];
+        let wait = if refused.refusals < settings.repeats { 0 } else { settings.back_off };
+        refused.not_before = world.now + u64::from(wait);
+        refused.refusals += 1;
+        if refused.refusals >= settings.attempts && refused.range.is_none() {
+            self.lose(packet, LossCause::LinkDown, world);
+        } else {
+            self.queue.push_front(packet);
+        }
+    }
+
+    fn lose(&mut self, packet: usize, cause: LossCause, world: &mut World) {
+        let Travelling { source, header, flits, was_sent, packet: sent, .. } = &world.packets[packet];
+        let loss = Loss {
+            at: Cycle(world.now),
+            component: self.component,
+            source: *source,
+            destination: header.destination(),
+            created: sent.created,
+            flow: sent.flow,
+            flits: *flits as u16,
+            was_sent: *was_sent,
+            cause,
+        };
+        if self.is_bounded && !was_sent {
+            self.sent.push(packet);
+        }
+        world.counters.lose(&loss, &mut world.record);
     }
 
     fn send(&mut self, world: &mut World) {
@@ -199,14 +258,15 @@ impl Nic {
         lane.sent += 1;
         lane.slots.push(world.now);
         if flit.index == 0 {
-            world.counters.link.repeated += u64::from(world.packets[packet].refusals > 0);
+            world.counters.link.repeated += u64::from(world.packets[packet].was_sent);
             world.packets[packet].injected = world.now + u64::from(world.settings.pipeline.transmit);
             let place = (self.component, PortId(self.rail.0), vc);
             let ready = world.packets[packet].packet.created.0;
             depart(world, place, self.wires, packet, (ready, self.lanes[vc].free));
         }
         if world.is_last(flit) {
-            self.sent = Some(packet).filter(|_| self.is_bounded && world.packets[packet].refusals == 0);
+            let leaves = self.is_bounded && !world.packets[packet].was_sent;
+            self.sent.extend(leaves.then_some(packet));
         }
         world.channels[self.wires.out].send(vc, flit);
     }
@@ -232,9 +292,9 @@ impl Nic {
         delivered.into_iter().map(|(vc, packet)| self.count_delivery(vc, packet, node, world)).collect()
     }
 
-    /// The packet that left the source queue in the cycle before.
-    pub(super) fn take_sent(&mut self) -> Option<usize> {
-        self.sent.take()
+    /// The packets that left the source queue in the cycle before.
+    pub(super) fn take_sent(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.sent)
     }
 
     /// The broadcasts that were answered in a cycle before `now`, and whether affirmatively.

@@ -1,6 +1,7 @@
 //! A switch, step by step.
 
 mod broadcast;
+mod drain;
 
 use super::{Answer, Channel, Flit, Lane, Wires, World};
 use broadcast::Copies;
@@ -40,6 +41,8 @@ pub(super) struct Switch {
     number: u32,
     here: SwitchId,
     ports: Vec<Port>,
+    /// Where what is refused goes: its virtual channels, and the one that took a flit last.
+    drain: (Vec<Lane>, usize),
     turn: usize,
 }
 
@@ -67,7 +70,8 @@ impl Switch {
             lanes: vec![Lane::new(wires.map_or(0, |wires| wires.room)); vcs],
             last: vcs - 1,
         };
-        Switch { number, here, ports: wires.iter().map(port).collect(), turn: 0 }
+        let drain = (vec![Lane::new(0); vcs], vcs - 1);
+        Switch { number, here, ports: wires.iter().map(port).collect(), drain, turn: 0 }
     }
 
     /// The channel that a port sends on.
@@ -93,11 +97,13 @@ impl Switch {
         self.step_answers(world);
         self.step_requests(world);
         self.step_links(world);
+        self.step_drain(world);
     }
 
     fn receive(&mut self, world: &mut World) {
-        for port in &mut self.ports {
+        for (number, port) in self.ports.iter_mut().enumerate() {
             let Some(wires) = port.wires else { continue };
+            world.watch(self.number, PortId::new(number), wires.out);
             let back = &world.channels[world_in(wires)];
             if let Some((vc, flit)) = back.received() {
                 port.inputs[vc].buffer.push_back((flit, world.now));
@@ -112,6 +118,7 @@ impl Switch {
 
     /// Step 1.
     fn step_answers(&mut self, world: &mut World) {
+        self.answer_refused(world);
         for number in 0..self.ports.len() {
             let Some(wires) = self.ports[number].wires else { continue };
             self.ports[number].lanes.iter_mut().for_each(|lane| lane.check(wires.out, world));
@@ -180,7 +187,15 @@ impl Switch {
         let mut candidates: Vec<Candidate> = Vec::new();
         let header = world.packets[request.packet].header;
         // It names the first one only, where switches do not select by load.
-        world.routing.candidates(self.here, arrival, header, |candidate| candidates.push(candidate));
+        let routing = world.routing_by(world.packets[request.packet].tables);
+        routing.candidates(self.here, arrival, header, |candidate| candidates.push(candidate));
+        candidates.retain(|candidate| {
+            let wires = self.ports.get(candidate.hop.port.index()).and_then(|port| port.wires);
+            wires.is_some_and(|wires| !world.channels[wires.out].is_down(world.now))
+        });
+        if candidates.is_empty() {
+            return self.refuse(header);
+        }
         let has_choice = candidates.len() > 1;
         let free_vc = |candidate: &Candidate| {
             let first = usize::from(candidate.hop.class) * world.lanes();
@@ -209,6 +224,9 @@ impl Switch {
 
     /// `packet`, which has requested, or a copy of what has, has a virtual channel of an output.
     fn hand(&mut self, request: &Request, packet: usize, (output, vc): (PortId, usize), world: &mut World) {
+        if output.index() == self.ports.len() {
+            return self.drain.0[vc].give(packet, (request.port, request.vc), world.now);
+        }
         let lane = &mut self.ports[output.index()].lanes[vc];
         let (input, came) = (PortId::new(request.port), request.vc as u8);
         let (cycle, switch) = (Cycle(world.now), self.number);

@@ -2,8 +2,8 @@
 //! by flit, and paths that are held until the receiver has answered.
 //!
 //! Sources: qsnet2.txt, "Elite4 and physical links"; `mechanisms.md` 3.1 and 3.8; OQ-Q1, OQ-Q2, OQ-Q3, OQ-Q15, OQ-Q17,
-//! OQ-Q18. What the paper leaves open is decided as said in `docs/decisions/0025-elite4-cycle-by-cycle.md` and
-//! `docs/decisions/0028-broadcasts-of-elite4s.md`.
+//! OQ-Q18. What the paper leaves open is decided as said in `docs/decisions/0025-elite4-cycle-by-cycle.md`,
+//! `docs/decisions/0028-broadcasts-of-elite4s.md` and `docs/decisions/0032-elite4s-that-break.md`.
 //!
 //! # What happens in which cycle
 //!
@@ -61,7 +61,22 @@
 //! as if it were new; for the first `repeats` times from cycle `t` on, then from cycle `t + back_off` on. What comes after it
 //! waits. So each packet is delivered once: an answer is not corrupted.
 //!
-//! **Broadcasts** (where there are answers). A packet for a range of nodes has virtual channel `V / c - 1` of each link; the
+//! **Faults** ([`Faults`], where there are answers). A link is *down* while the channel to one of its ends is cut, and for ever
+//! when the switch at one of them is dead; both ends know so in the same cycle. Then no virtual channel of its outputs is given.
+//! A packet that has one goes on: what is missing of it is made up, and it is *corrupt* if the link is down in a cycle from
+//! that in which the virtual channel was given to it up to that in which its last flit is on the wire of the other end. The
+//! answer to it comes as any other. An output whose link is down does not count among those that the routing gives. If none is
+//! left, the packet is *refused*: it is given a virtual channel of the switch's *drain* instead, the lowest that is free. The
+//! drain is an output with as many virtual channels as others, which takes a flit in every cycle without credits. When the last
+//! flit has been sent in cycle `t`, a NACK comes to the drain in cycle `t + transmit + node + 3`, as if there were a node at the
+//! end of a link of one cycle. A NIC port whose link is down in cycle `t` refuses the packet that it would give a virtual channel then, and so the one that it
+//! would give one instead. A packet that has been refused, or answered with a NACK, `attempts` times is *lost* in that
+//! cycle: it is not sent again. Tables around what is down ([`reroute`](flitway_fabric::Simulation::reroute)) are those of
+//! packets that a NIC port gives a virtual channel in their cycle or later; one for which they name no port of its first switch
+//! is lost in the cycle in which it would be given one. A packet that is lost in cycle `t` before its NIC port has
+//! sent it has left its source queue, which a bounded NIC port tells in cycle `t + 1`.
+//!
+//! **Broadcasts** (where there are answers, and nothing breaks). A packet for a range of nodes has virtual channel `V / c - 1` of each link; the
 //! NIC port gives it that one alone. It climbs until a switch covers the range ([`Reach::by_first_links`]), and goes down
 //! from there. In a switch to which it comes from below and that does not cover the range, it requests a port up: the first
 //! one, with `roots` one; with any, one of those whose virtual channel is free, chosen as among the outputs of a packet that
@@ -101,13 +116,14 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
-use flitway_fabric::{Endpoint, Fabric, LinkErrors, NicPorts, Rate};
+use flitway_fabric::{Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
 use nic::Port;
 use packet_state::{Inbox, Mail};
 use period::Period;
+use sender::Place;
 use std::sync::OnceLock;
 use switch::Switch;
 
@@ -126,18 +142,43 @@ pub struct Shared {
     lanes: usize,
     period: Period,
     errors: LinkErrors,
+    faults: Faults,
+    rails: u32,
+    /// Links corrupt packets, or break.
     has_errors: bool,
     nic_ports: NicPorts,
     /// Nodes take every flit at once.
     has_sinks: bool,
     routing: Routing,
+    /// Tables around what is down, by the cycle from which on packets begin with them.
+    later: Vec<(Cycle, Routing)>,
     /// Where broadcasts go, once there is one.
     reach: OnceLock<Reach>,
 }
 
 impl Shared {
+    /// When the link of `place` is down.
+    fn down_times(&self, place: Place) -> Vec<[Cycle; 2]> {
+        self.faults.down_times(self.routing.topology(), self.rails, (place.component, place.port))
+    }
+
+    /// The tables with which packets begin in cycle `now`, by number.
+    fn tables(&self, now: Cycle) -> u16 {
+        self.later.partition_point(|(at, _)| *at <= now) as u16
+    }
+
+    /// The routing of a packet that has begun with these tables.
+    #[inline]
+    fn routing_of(&self, tables: u16) -> &Routing {
+        match tables.checked_sub(1) {
+            None => &self.routing,
+            Some(place) => &self.later[usize::from(place)].1,
+        }
+    }
+
     /// Where broadcasts go.
     fn reach(&self) -> &Reach {
+        assert!(self.faults.are_none(), "where links break nothing is broadcast");
         let reach = || Reach::by_first_links(&self.routing);
         self.reach.get_or_init(|| reach().expect("broadcasts are planned where there is a way for them"))
     }
@@ -197,16 +238,22 @@ impl Components for Elite {
             fabric.errors.are_none() || settings.answer.is_some(),
             "without answers nothing is sent again"
         );
-        assert!(fabric.faults.are_none(), "links of Elite4s are not trained");
+        assert!(
+            fabric.faults.are_none() || settings.answer.is_some() && settings.ports < u64::BITS,
+            "where links break packets are answered, and the drain is a port more"
+        );
         Shared {
             vcs: vcs as usize,
             lanes: (vcs / classes) as usize,
             period: Period::of(&fabric.rates, vcs),
             errors: fabric.errors.clone(),
-            has_errors: !fabric.errors.are_none(),
+            faults: fabric.faults.clone(),
+            rails: fabric.rails,
+            has_errors: !(fabric.errors.are_none() && fabric.faults.are_none()),
             nic_ports: fabric.nic_ports,
             has_sinks: fabric.nic_ports == NicPorts::Ideal,
             routing: fabric.routing.clone(),
+            later: Vec::new(),
             reach: OnceLock::new(),
             settings: settings.clone(),
         }
@@ -222,6 +269,18 @@ impl Components for Elite {
 
     fn accept(_: &mut Shared, _: u32, inbox: &mut Inbox, mail: Mail, _: Cycle) {
         inbox.accept(mail);
+    }
+
+    fn reroute(shared: &mut Shared, at: Cycle, routing: &Routing) -> bool {
+        let is_offered = !shared.faults.are_none();
+        if is_offered {
+            debug_assert!(
+                shared.later.last().is_none_or(|(before, _)| *before <= at),
+                "tables come in order"
+            );
+            shared.later.push((at, routing.clone()));
+        }
+        is_offered
     }
 
     fn audit(_: &Shared, inbox: &Inbox, books: &mut Conservation) {

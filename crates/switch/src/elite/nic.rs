@@ -2,6 +2,7 @@
 
 mod bounded;
 mod copies;
+mod faults;
 
 use super::forecast::Forecast;
 use super::packet_state::{Answer, Inbox, Mail, PacketState, Verdict};
@@ -48,6 +49,8 @@ pub struct Port {
     back: Wire,
     /// Broadcasts that have been answered, and not been told: when, of which flow, and whether affirmatively.
     answered: VecDeque<(Cycle, Flow, bool)>,
+    /// When its link goes down or comes up next.
+    fault_due: Cycle,
 }
 
 /// A packet that has come, when it is received, and on which virtual channel.
@@ -79,7 +82,9 @@ impl Port {
             copies: shared.has_errors.then(Box::default),
             back: wires.back,
             answered: VecDeque::new(),
+            fault_due: Cycle::NEVER,
         }
+        .with_faults()
     }
 
     /// Takes in that something comes for the sender of `rail` in cycle `at`.
@@ -97,13 +102,14 @@ impl Port {
         let shared = &*cx.shared;
         self.sender.settle(shared.period, now);
         for vc in bits(self.sender.note_gone()) {
-            if self.sender.corrupts(cx.shared.period, vc) {
-                cx.counters.link.corrupted += 1;
+            let is_corrupt = self.sender.corrupts(cx.shared.period, vc);
+            cx.counters.link.corrupted += u64::from(is_corrupt);
+            if is_corrupt || self.sender.breaks(vc, now, cx.shared.settings.pipeline.transmit) {
                 self.sender.tell_corrupt(cx, vc);
             }
-            let is_repeated = self.kept[vc].as_ref().is_some_and(|state| state.refusals > 0);
+            let is_repeated = self.kept[vc].as_ref().is_some_and(|state| state.was_sent);
             if let Some(bounded) = self.bounded.as_mut().filter(|_| !is_repeated) {
-                bounded.leave(self.sender.lanes[vc].flow);
+                bounded.leave(now, self.sender.lanes[vc].flow);
             }
             if cx.shared.settings.answer.is_none() {
                 self.sender.lanes[vc].release(now);
@@ -112,10 +118,14 @@ impl Port {
     }
 
     /// The first packet gets a virtual channel, if one is free and all of those before have been sent.
-    fn start(&mut self, shared: &Shared, now: Cycle) {
+    fn start<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         if self.sender.lanes.iter().any(Lane::is_sending) {
             return;
         }
+        if !cx.shared.faults.are_none() {
+            self.refuse(cx, now);
+        }
+        let shared = &*cx.shared;
         let Some(state) = self.source.front().filter(|state| state.not_before <= now) else { return };
         let vcs = match state.range {
             None => 0..shared.lanes,
@@ -123,14 +133,15 @@ impl Port {
         };
         if let Some(vc) = vcs.into_iter().find(|&vc| self.sender.lanes[vc].owner.is_none()) {
             self.kept[vc] = shared.has_errors.then(|| state.clone());
-            if let Some(state) = self.source.pop_front() {
+            if let Some(mut state) = self.source.pop_front() {
+                state.tables = shared.tables(now);
                 self.sender.lanes[vc].give((0, 0), state, now);
             }
         }
     }
 
     /// The answer to the packet of `vc` has come: it is free, and if the packet was corrupt that is sent again.
-    fn hear_answer<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize) {
+    fn hear_answer<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize) {
         let settings = &cx.shared.settings;
         let lane = &mut self.sender.lanes[vc];
         lane.credits.reset(now, lane.sent + u64::from(settings.buffer_flits));
@@ -139,15 +150,13 @@ impl Port {
         if lane.is_broadcast && verdict != Verdict::Nack {
             self.answered.push_back((now + 1, lane.flow, verdict == Verdict::True));
         }
-        let kept = self.kept[vc].take().filter(|_| verdict == Verdict::Nack);
-        if let (Some(mut state), Some(answer)) = (kept, settings.answer) {
+        if let Some(mut state) = self.kept[vc].take().filter(|_| verdict == Verdict::Nack) {
             cx.counters.link.nacks += 1;
-            state.not_before = now + answer.repeats().wait(state.refusals);
-            state.refusals += 1;
+            state.was_sent = true;
             if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
                 copies.repeat();
             }
-            self.source.push_front(state);
+            self.put_back(cx, now, state);
         }
     }
 
@@ -169,7 +178,7 @@ impl Port {
                 let injected = now + u64::from(cx.shared.settings.pipeline.transmit);
                 let ready = self.sender.lanes[vc].state.as_mut().map_or(now, |state| {
                     state.injected = injected;
-                    cx.counters.link.repeated += u64::from(state.refusals > 0);
+                    cx.counters.link.repeated += u64::from(state.was_sent);
                     state.created
                 });
                 self.sender.begin(cx, now, vc, ready);
@@ -182,7 +191,7 @@ impl Port {
                 self.sender.tell(cx, now, vc, places);
             }
         }
-        self.due = self.sender.until().min(self.sender.next_answer());
+        self.due = self.sender.until().min(self.sender.next_answer()).min(self.fault_due);
         let waits = self.source.front().map_or(Cycle::ZERO, |state| state.not_before);
         if waits > now {
             self.due = self.due.min(waits);
@@ -191,6 +200,10 @@ impl Port {
 }
 
 impl PortModel<Elite> for Port {
+    fn first(&self) -> Cycle {
+        self.fault_due
+    }
+
     fn receive<const REACTS: bool, O: Observer>(
         ports: &mut [Self],
         cx: &mut Cx<'_, O>,
@@ -288,7 +301,7 @@ impl PortModel<Elite> for Port {
             bounded.drop_corrupt(cx, now);
             self.catch_up(cx, now);
         }
-        if let Some(flow) = self.bounded.as_mut().and_then(|bounded| bounded.take_sent()) {
+        if let Some(flow) = self.bounded.as_mut().and_then(|bounded| bounded.take_sent(now)) {
             return Some(PortEvent::Sent(flow));
         }
         let is_heard = self.answered.front().is_some_and(|(at, ..)| *at <= now);
@@ -317,18 +330,21 @@ impl PortModel<Elite> for Port {
         if self.due > now {
             return;
         }
+        if self.fault_due <= now {
+            self.note_faults(cx, now);
+        }
         self.catch_up(cx, now);
         for vc in bits(self.sender.answers(now)) {
             self.hear_answer(cx, now, vc);
         }
-        self.start(cx.shared, now);
+        self.start(cx, now);
         self.send(cx, now);
     }
 
     fn next(&self) -> Cycle {
         let next = self.whole.front().map_or(self.due, |(at, ..)| self.due.min(*at));
         let next = self.answered.front().map_or(next, |(at, ..)| next.min(*at));
-        self.bounded.as_ref().map_or(next, |bounded| next.min(bounded.delivers_at()))
+        self.bounded.as_ref().map_or(next, |bounded| next.min(bounded.delivers_at()).min(bounded.tells_at()))
     }
 
     fn finish<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) -> Rest {

@@ -2,9 +2,9 @@
 
 use super::forecast::Run;
 use flitway_engine::Cycle;
-use flitway_fabric::observer::PacketName;
+use flitway_fabric::observer::{ComponentNumber, Loss, PacketName};
 use flitway_fabric::simulation::Conservation;
-use flitway_fabric::{Delivery, Flow, Packet, Rate};
+use flitway_fabric::{Delivery, Flow, LossCause, Packet, Rate};
 use flitway_wiring::routing::Header;
 use flitway_wiring::{Destination, NodeId, NodeSet, RailId, SetId};
 use serde::{Deserialize, Serialize};
@@ -23,14 +23,17 @@ pub struct PacketState {
     pub(super) flits: u32,
     payload: u16,
     pub(super) hops: u16,
-    /// How often it has been sent in vain, and the cycle before which it is not sent again.
+    /// How often it has been refused, whether its NIC port has sent it before, and the cycle before which it is not sent again.
     pub(super) refusals: u32,
+    pub(super) was_sent: bool,
     pub(super) not_before: Cycle,
     /// A link has corrupted it: known when all of it has been received.
     pub(super) is_corrupt: bool,
     /// Of a broadcast: whom it is for, and which one of its source.
     pub(super) range: Option<Arc<NodeSet>>,
     pub(super) number: u32,
+    /// The tables with which it has begun.
+    pub(super) tables: u16,
     /// Kind and process of its flow.
     flow_bits: u8,
 }
@@ -49,10 +52,12 @@ impl PacketState {
             payload: packet.payload,
             hops: 0,
             refusals: 0,
+            was_sent: false,
             not_before: Cycle::ZERO,
             is_corrupt: false,
             range: None,
             number: 0,
+            tables: 0,
             flow_bits: packet.flow.bits(),
         }
     }
@@ -87,6 +92,21 @@ impl PacketState {
     /// What it is part of.
     pub(super) fn flow(&self) -> Flow {
         Flow::from_bits(self.flow_bits, self.tag)
+    }
+
+    /// That it is lost at `component` in cycle `at`.
+    pub(super) fn loss(&self, at: Cycle, component: ComponentNumber, cause: LossCause) -> Loss {
+        Loss {
+            at,
+            component,
+            source: self.source,
+            destination: self.header.destination(),
+            created: self.created,
+            flow: self.flow(),
+            flits: self.flits as u16,
+            was_sent: self.was_sent,
+            cause,
+        }
     }
 
     /// What observers call it.

@@ -16,10 +16,14 @@ use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::PostOf;
 use flitway_fabric::link::ChannelErrors;
-use flitway_fabric::observer::{Departure, Observer};
-use flitway_fabric::simulation::{Conservation, Wire};
-use flitway_fabric::{Flow, Pace, SentKind};
+use flitway_fabric::link::lanes::Agreement;
+use flitway_fabric::observer::{Departure, LinkState, Observer};
+use flitway_fabric::simulation::{Address, Conservation, Wire};
+use flitway_fabric::{Flow, Pace, Rate, SentKind};
 use flitway_wiring::{Destination, NodeId, PortId};
+
+/// What a link is that is up: its eight wires are not trained one by one.
+const WHOLE: Agreement = Agreement { lanes: 0xFF, lane_rate: 0, rate: Rate::FULL };
 
 /// Who sends.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +156,10 @@ pub(super) struct Sender {
     pub(super) wire: Wire,
     pub(super) pace: Pace,
     pub(super) leads_to_node: bool,
+    /// It leads nowhere: what is refused goes by it.
+    pub(super) is_drain: bool,
+    /// When the link is down.
+    down: Box<[[Cycle; 2]]>,
     /// Flits need no credits.
     is_sink: bool,
     pub(super) lanes: Box<[Lane]>,
@@ -211,6 +219,8 @@ impl Sender {
             wire,
             pace,
             leads_to_node,
+            is_drain: false,
+            down: shared.down_times(place).into(),
             is_sink: leads_to_node && shared.has_sinks,
             lanes: (0..settings.vcs).map(|_| Lane::new(credits.into())).collect(),
             errors: shared.has_errors.then(|| Box::new(shared.errors.of(place.component, place.port))),
@@ -219,6 +229,56 @@ impl Sender {
             until: Cycle::NEVER,
             flits: 0,
         }
+    }
+
+    /// The drain of a switch, its output `place`.
+    pub(super) fn drain(shared: &Shared, place: Place) -> Self {
+        let nobody = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
+        let settings = &shared.settings;
+        Sender {
+            place,
+            wire: nobody,
+            pace: Rate::FULL.into(),
+            leads_to_node: false,
+            is_drain: true,
+            down: Box::default(),
+            is_sink: true,
+            lanes: (0..settings.vcs).map(|_| Lane::new(0)).collect(),
+            errors: None,
+            last: (settings.vcs - 1) as u8,
+            since: Cycle::ZERO,
+            until: Cycle::NEVER,
+            flits: 0,
+        }
+    }
+
+    /// Whether its link is down in cycle `at`.
+    #[inline]
+    pub(super) fn is_down(&self, at: Cycle) -> bool {
+        self.down.iter().any(|&[from, until]| from <= at && at < until)
+    }
+
+    /// Whether its link breaks the packet of `vc`, whose last flit has been sent in the cycle before `now`: it has been down
+    /// since the packet had the virtual channel.
+    pub(super) fn breaks(&self, vc: usize, now: Cycle, transmit: u32) -> bool {
+        let (given, sent) = (self.lanes[vc].given, now.0 - 1);
+        let last = Cycle(sent + u64::from(transmit + self.wire.latency));
+        self.down.iter().any(|&[from, until]| from <= last && given < until)
+    }
+
+    /// What becomes of its link in cycle `at`, if that is something.
+    pub(super) fn change_at(&self, at: Cycle) -> Option<LinkState> {
+        self.down.iter().find_map(|&[from, until]| match at {
+            at if at == from => Some(LinkState::Down),
+            at if at == until => Some(LinkState::Active(WHOLE)),
+            _ => None,
+        })
+    }
+
+    /// When its link goes down or comes up next, after cycle `now`.
+    pub(super) fn next_change(&self, now: Option<Cycle>) -> Cycle {
+        let changes = self.down.iter().flatten().copied();
+        changes.filter(|at| now.is_none_or(|now| *at > now)).fold(Cycle::NEVER, Cycle::min)
     }
 
     /// Takes as sent what the plan has before cycle `now`.
@@ -405,6 +465,10 @@ impl Sender {
     pub(super) fn begin<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize, ready: Cycle) {
         let transmit = u64::from(cx.shared.settings.pipeline.transmit);
         let lane = &mut self.lanes[vc];
+        if self.is_drain {
+            lane.has_begun = true;
+            return;
+        }
         let Some(mut state) = lane.state.take() else { return debug_assert!(false, "a packet begins once") };
         state.arrived = now + transmit + u64::from(self.wire.latency);
         cx.observer.departed(&Departure {
@@ -418,8 +482,7 @@ impl Sender {
             chosen: now,
             arrives: state.arrived,
         });
-        lane.has_begun = true;
-        lane.begun = lane.begun.wrapping_add(1);
+        (lane.has_begun, lane.begun) = (true, lane.begun.wrapping_add(1));
         self.flits += u64::from(state.flits);
         if self.leads_to_node {
             lane.state = Some(state);
@@ -431,7 +494,7 @@ impl Sender {
 
     /// Tells the switch at the other end that flits of `vc` come in this pattern from cycle `now` on.
     pub(super) fn tell<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize, places: Places) {
-        if self.leads_to_node {
+        if self.leads_to_node || self.is_drain {
             return;
         }
         let pipeline = &cx.shared.settings.pipeline;

@@ -89,6 +89,8 @@ pub struct AnswerSettings {
     pub repeats: u32,
     /// ... and how many cycles it waits after that each time.
     pub back_off: u32,
+    /// How often a packet is sent in vain before its source gives it up, at least 1.
+    pub attempts: u32,
 }
 
 impl AnswerSettings {

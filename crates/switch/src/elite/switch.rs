@@ -6,6 +6,7 @@
 
 mod copies;
 mod deadlock;
+mod faults;
 mod grant;
 
 use super::forecast::{Forecast, Run};
@@ -66,10 +67,12 @@ pub struct Switch {
     number: u32,
     here: SwitchId,
     vcs: usize,
+    ports: u32,
     /// By port and virtual channel.
     inputs: Box<[Input]>,
     /// By port: the way back to who sends.
     backs: Box<[Option<Wire>]>,
+    /// By port; where links break, and the drain after them.
     outputs: Box<[Option<Sender>]>,
     /// By port: when the output needs another plan, and when an answer comes to it, as far as known.
     dues: Box<[Cycle]>,
@@ -84,6 +87,8 @@ pub struct Switch {
     copies_due: Cycle,
     /// Copies that links to nodes have corrupted.
     copies_lost: u64,
+    /// When one of its links goes down or comes up next.
+    fault_due: Cycle,
     /// The next cycle in which something may have to be done.
     due: Cycle,
 }
@@ -119,26 +124,37 @@ impl Switch {
             let place = Place { component: number, port };
             Some(Sender::new(shared, place, wires.out?, wires.rate.into(), leads_to_node))
         };
+        let mut outputs: Vec<_> = (0..).zip(wires).map(output).collect();
+        if !shared.faults.are_none() {
+            let place = Place { component: number, port: PortId::new(wires.len()) };
+            outputs.push(Some(Sender::drain(shared, place)));
+        }
+        let fault_due = faults::next_change(&outputs, None);
         Switch {
             number,
             here,
             vcs: shared.vcs,
+            ports: wires.len() as u32,
             inputs: (0..wires.len() * shared.vcs).map(|_| input()).collect(),
             backs: wires.iter().map(|wires| wires.back).collect(),
-            outputs: (0..).zip(wires).map(output).collect(),
-            dues: vec![Cycle::NEVER; wires.len()].into(),
-            answers: vec![Cycle::NEVER; wires.len()].into(),
+            dues: vec![Cycle::NEVER; outputs.len()].into(),
+            answers: vec![Cycle::NEVER; outputs.len()].into(),
+            outputs: outputs.into(),
             waiting: Vec::new(),
             turn: 0,
             has_freed: false,
             copies_due: Cycle::NEVER,
             copies_lost: 0,
-            due: Cycle::NEVER,
+            fault_due,
+            due: fault_due,
         }
     }
 
     /// Everything that is to be done in cycle `now`.
     fn step<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        if self.fault_due <= now {
+            self.note_faults(cx, now);
+        }
         let mut touched = due_by(&self.dues, now);
         for output in bits(touched) {
             self.settle_output(cx, now, output);
@@ -161,7 +177,7 @@ impl Switch {
     /// When something is due after cycle `now`.
     fn next_due(&self, now: Cycle) -> Cycle {
         let asks = self.waiting.iter().map(|&(at, _)| at).find(|&at| at > now);
-        let other = asks.unwrap_or(Cycle::NEVER).min(self.copies_due);
+        let other = asks.unwrap_or(Cycle::NEVER).min(self.copies_due).min(self.fault_due);
         self.dues.iter().chain(&self.answers).copied().fold(other, Cycle::min)
     }
 
@@ -179,9 +195,19 @@ impl Switch {
         let Some(output) = &mut self.outputs[number] else { return };
         let mut is_corrupt = output.corrupts(cx.shared.period, vc);
         cx.counters.link.corrupted += u64::from(is_corrupt);
+        is_corrupt |= output.breaks(vc, now, cx.shared.settings.pipeline.transmit);
         let lane = &mut output.lanes[vc];
         if let Some(owner) = lane.owner {
             is_corrupt |= self.inputs[usize::from(owner)].part_with(lane.flits);
+        }
+        if output.is_drain {
+            // Refused: the packet is gone, and its NACK comes.
+            let settings = &cx.shared.settings;
+            let node = settings.answer.map_or(0, |answer| answer.node);
+            let at = now + u64::from(settings.pipeline.transmit + node + 2);
+            (lane.state, lane.verdict, lane.answer_at) = (None, Verdict::Nack, at);
+            self.answers[number] = self.answers[number].min(at);
+            return;
         }
         let settings = &cx.shared.settings;
         if let Some(mut state) = lane.state.take() {
@@ -301,12 +327,14 @@ impl Switch {
         let Some(output) = &mut self.outputs[number] else { return };
         let lane = &mut output.lanes[vc];
         let given = lane.given;
-        if let Some(state) = &mut lane.state {
-            state.hops += 1;
+        if !output.is_drain {
+            if let Some(state) = &mut lane.state {
+                state.hops += 1;
+            }
+            cx.counters.packet_hops += 1;
+            cx.counters.flit_hops += u64::from(lane.flits);
         }
         cx.counters.events += 1;
-        cx.counters.packet_hops += 1;
-        cx.counters.flit_hops += u64::from(lane.flits);
         output.begin(cx, now, vc, given);
     }
 
@@ -378,6 +406,10 @@ impl Switch {
 }
 
 impl SwitchModel<Elite> for Switch {
+    fn first(&self) -> Cycle {
+        self.fault_due
+    }
+
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, _: Cycle) {
         self.receive_flits(shared, inbox);
         for run in inbox.credits.drain(..) {

@@ -40,7 +40,7 @@ impl Chip for EliteSettings {
             rates: true,
             changes: true,
             errors: self.answer.is_some(),
-            faults: false,
+            faults: self.answer.is_some() && self.ports < u64::BITS,
         }
     }
 

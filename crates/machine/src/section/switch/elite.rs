@@ -55,8 +55,12 @@ const PAGE: &[&str] = &[
      wait for each other for ever, so `switch.broadcast.roots` keeps them to one tree.",
     "Links. With \"4b5b\" a channel carries 4 flits in 5 cycles. The raw rate of eight wires at 4/3 Gbit/s is 4 B in 3 ns: the \
      clock of such a machine is 1000/3 MHz.",
+    "Faults. A link that breaks corrupts the packets on it, and nobody gets a virtual channel of it after that. An adaptive tag \
+     takes another link up at once. A packet that has no way left in a switch is taken out of the network there and refused; its \
+     source sends it again, `switch.answer.attempts` times, by the tables that management has made anew by then.",
     "Cycles. From the input pin to the output pin: the three parts of the pipeline, 7 here. What happens in which cycle is said \
-     in crates/switch/src/elite/mod.rs, what the paper leaves open in docs/decisions/0025-elite4-cycle-by-cycle.md.",
+     in crates/switch/src/elite/mod.rs, what the paper leaves open in docs/decisions/0025-elite4-cycle-by-cycle.md and \
+     0032-elite4s-that-break.md.",
 ];
 
 pub(crate) const ELITE: When = When { selector: &ARCHITECTURE_SETTING, holds: |_, name| name == NAME };
@@ -110,6 +114,10 @@ settings! {
     /// ... and how long it waits after that each time.
     BACK_OFF = "switch.answer.back_off", Kind::Quantity { dimension: Dimension::Time, min: 0, max: 1_000_000_000 },
         default("1 us"), for ELITE, source("OQ-Q12");
+
+    /// How often a packet is sent in vain before its source gives it up.
+    ATTEMPTS = "switch.answer.attempts", Kind::Count { min: 1, max: 65_535 }, default(64), for ELITE,
+        source("[assumed] OQ-Q12 has no end");
 
     /// Sampling, alignment to the local clock, and the check sum. The sum of the three parts is the zero-load latency of the
     /// switch.
@@ -176,6 +184,7 @@ fn build(
             switch: values.quantity_u32(&ANSWER_SWITCH)?,
             repeats: values.count(&REPEATS)?,
             back_off: surroundings.clock?.cycles_ceil(Picos(values.quantity(&BACK_OFF)?)).0 as u32,
+            attempts: values.count(&ATTEMPTS)?,
         }),
         pipeline: ElitePipeline {
             receive: values.quantity_u32(&RECEIVE)?,

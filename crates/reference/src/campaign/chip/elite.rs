@@ -5,6 +5,7 @@ use super::Tested;
 use crate::campaign::case::Case;
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
+use crate::campaign::generate::broken::{broken, tables_around};
 use crate::campaign::generate::errors::errors;
 use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::topology;
@@ -35,8 +36,8 @@ impl Tested for EliteSettings {
         case(seed)
     }
 
-    fn model(fabric: &Fabric<Self>, changes: &[Change], _: &[(Cycle, Routing)]) -> Elite {
-        Elite::new(fabric).with_changes(changes)
+    fn model(fabric: &Fabric<Self>, changes: &[Change], tables: &[(Cycle, Routing)]) -> Elite {
+        Elite::new(fabric).with_changes(changes).with_tables(tables)
     }
 
     fn cover(_: &Fabric<Self>, _: &mut Coverage) {}
@@ -55,7 +56,7 @@ record!(EliteSettings {
     format
 });
 choice!(Roots { One, Any });
-record!(AnswerSettings { node, switch, repeats, back_off });
+record!(AnswerSettings { node, switch, repeats, back_off, attempts });
 record!(ElitePipeline { receive, route, transmit });
 
 /// The case of `seed`.
@@ -90,7 +91,13 @@ fn case(seed: u64) -> Case {
         Some(_) => errors(&mut dice, &topology, rails, &[1_000, 1_000, 10_000, 100_000], &[SentKind::Packet]),
         None => LinkErrors::default(),
     };
-    let patience = if errors.are_none() { 1 } else { 4 };
+    let breaks = switch.answer.is_some() && sets.is_empty() && dice.one_in(2);
+    let broken = if breaks { broken(&mut dice, &topology, rails, length, None) } else { Vec::new() };
+    let tables = match &broken[..] {
+        [] => Vec::new(),
+        _ => tables_around(&mut dice, routing, &topology, length),
+    };
+    let patience = if errors.are_none() && broken.is_empty() { 1 } else { 4 };
     Case {
         routing,
         rails,
@@ -98,6 +105,8 @@ fn case(seed: u64) -> Case {
         rates,
         changes,
         errors,
+        broken,
+        tables,
         sets,
         scripts,
         promises: dice.one_in(2),
@@ -139,6 +148,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
             switch: dice.corner(1, longest),
             repeats: dice.pick(&[0, 1, 16]),
             back_off: dice.pick(&[0, 1, 20, 300]),
+            attempts: dice.pick(&[1, 2, 5, 20, 20, 60]),
         }),
         pipeline: ElitePipeline {
             receive: dice.corner(0, longest),
@@ -171,7 +181,7 @@ const CHANGES: &[fn(&mut EliteSettings)] = &[
     |it| it.selection = Selection::First,
     |it| it.roots = Roots::One,
     |it| it.answer = None,
-    |it| it.answer = it.answer.map(|_| AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 300 }),
+    |it| it.answer = it.answer.map(|answer| AnswerSettings { node: 1, switch: 1, repeats: 16, ..answer }),
     |it| it.credit = 1,
     |it| it.format.block = None,
     |it| it.format.header_flits = it.format.header_flits.saturating_sub(1),

@@ -2,9 +2,10 @@
 
 use super::super::tables;
 use super::Tested;
-use crate::campaign::case::{Case, FirstLane, Written};
+use crate::campaign::case::{Case, FirstLane};
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
+use crate::campaign::generate::broken::{broken, states, tables_around};
 use crate::campaign::generate::errors::errors;
 use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::topology;
@@ -14,9 +15,8 @@ use crate::campaign::text::{Data, Tree, choice, record};
 use crate::tiled::Tiled;
 use flitway_engine::Cycle;
 use flitway_fabric::arbiter::ArbiterKind;
-use flitway_fabric::faults::{Fault, FaultKind, FirstLanes, PortFault};
-use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
-use flitway_fabric::observer::component_at;
+use flitway_fabric::faults::FirstLanes;
+use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{Change, Fabric, LaneChoice, LinkErrors, Rate, ReplyLanes, SentKind};
 use flitway_switch::SwitchSettings;
@@ -27,7 +27,6 @@ use flitway_switch::tiled::{
 };
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::{LinkId, Topology, TopologySettings};
-use flitway_wiring::{RailId, SwitchId};
 use std::sync::Arc;
 
 impl Tested for TiledSettings {
@@ -105,7 +104,12 @@ fn case(seed: u64) -> Case {
     let nodes = topology.nodes();
     let traffic = Traffic { nodes, rails, format: switch.format, length, sparse: false, groups: 0, least: 1 };
     let scripts = traffic.scripts(&mut dice);
-    let broken = broken(&mut dice, &switch, &topology, rails, length);
+    let broken = if switch.retry.is_some() && dice.one_in(3) {
+        let dates = length + 4 * u64::from(switch.training.test);
+        broken(&mut dice, &topology, rails, dates, Some(&switch.training.lanes))
+    } else {
+        Vec::new()
+    };
     let first_lanes = first_lanes(&mut dice, &switch.training, &topology, !broken.is_empty());
     let (rates, slowness) = if broken.is_empty() { rates(&mut dice, &topology) } else { (Vec::new(), 1) };
     let (changes, slower) =
@@ -199,67 +203,6 @@ fn training(dice: &mut Dice, longest: u32, round_trip: u32) -> TrainingSettings 
     }
 }
 
-/// Where links retry and no channel is slow, in a third of the cases: lanes that go bad and come back, channels that are cut
-/// in one direction or both, and mended or not, and switches that die.
-fn broken(
-    dice: &mut Dice,
-    switch: &TiledSettings,
-    topology: &Topology,
-    rails: u32,
-    length: u64,
-) -> Vec<Fault> {
-    let mut list = Vec::new();
-    if switch.retry.is_none() || !dice.one_in(3) {
-        return list;
-    }
-    let date = |dice: &mut Dice| Cycle(dice.below(length + 4 * u64::from(switch.training.test)));
-    for _ in 0..dice.between(1, 5) {
-        if dice.one_in(8) {
-            let component = dice.below((rails * topology.switches()).into()) as u32;
-            list.push(Fault { at: date(dice), component, kind: FaultKind::Dead });
-            continue;
-        }
-        let links = topology.links();
-        let ends = links[dice.below(links.len() as u64) as usize].ends;
-        let rail = RailId(dice.below(rails.into()) as u32);
-        let first = dice.below(2) as usize;
-        let many = dice.between(1, 2) as usize;
-        let (from, until) = (date(dice), date(dice));
-        let lanes = &switch.training.lanes;
-        let kind = dice.below(3);
-        for end in [ends[first], ends[1 - first]].into_iter().take(many) {
-            let (component, port) = component_at(topology, rails, rail, end);
-            let mut fault =
-                |at, fault| list.push(Fault { at, component, kind: FaultKind::Port(port, fault) });
-            match kind {
-                0 => fault(from, PortFault::Cut),
-                1 => {
-                    fault(from.min(until), PortFault::Cut);
-                    fault(from.max(until), PortFault::Mended);
-                }
-                _ => {
-                    for at in [from, until] {
-                        fault(at, PortFault::Lanes(states(dice, lanes)));
-                    }
-                }
-            }
-        }
-    }
-    list.sort_by_key(|fault| fault.at);
-    list
-}
-
-/// How lanes work: most at the highest rate, or at a lower one, or at none.
-fn states(dice: &mut Dice, lanes: &LaneSettings) -> LaneStates {
-    let rates = lanes.rates.len() as u64;
-    let mut state = || match dice.below(rates + 3) {
-        place if place < rates => LaneState::at(place as u8),
-        place if place == rates => LaneState::DEAD,
-        _ => LaneState::default(),
-    };
-    LaneStates::new(&(0..lanes.lanes).map(|_| state()).collect::<Vec<_>>())
-}
-
 /// Where something breaks, in half of the cases: lanes that are bad from the start, so that no link is down.
 fn first_lanes(
     dice: &mut Dice,
@@ -281,26 +224,6 @@ fn first_lanes(
         first.agreements(topology, &lanes).filter(|(_, it)| it.is_none()).map(|it| it.0).collect();
     first.states.retain(|&end, _| topology.link_of(end).is_some_and(|link| !down.contains(&link)));
     first.states.into_iter().map(|(end, states)| FirstLane { end, states }).collect()
-}
-
-/// Where a manager writes tables, in a third of the cases: around some switches and links, be they broken or not.
-fn tables_around(dice: &mut Dice, routing: RoutingKind, topology: &Topology, length: u64) -> Vec<Written> {
-    let has_tables = matches!(routing, RoutingKind::Rtb | RoutingKind::RtbByDestination);
-    if !has_tables || !dice.one_in(3) {
-        return Vec::new();
-    }
-    let many = dice.between(1, 3);
-    let mut written: Vec<Written> = (0..many)
-        .map(|_| Written {
-            at: Cycle(dice.below(length)),
-            switches: (0..dice.below(2))
-                .map(|_| SwitchId(dice.below(topology.switches().into()) as u32))
-                .collect(),
-            links: (0..dice.below(3)).map(|_| dice.below(topology.links().len() as u64) as u32).collect(),
-        })
-        .collect();
-    written.sort_by_key(|written| written.at);
-    written
 }
 
 /// In two cases of three, with windows from one packet on and numbers that they go with, mostly as narrow as can be.

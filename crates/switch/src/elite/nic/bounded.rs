@@ -18,8 +18,8 @@ pub(super) struct Bounded {
     back: Wire,
     /// By virtual channel.
     kept: Box<[Kept]>,
-    /// Flows of packets that have left the source queue, and have not been told.
-    sent: VecDeque<Flow>,
+    /// Flows of packets that have left the source queue, and have not been told, with the cycle in which they are.
+    sent: VecDeque<(Cycle, Flow)>,
 }
 
 /// The packets of one virtual channel that have been received.
@@ -102,14 +102,19 @@ impl Bounded {
         kept.empty_at = now + u64::from(state.flits);
     }
 
-    /// A packet of `flow` has left the source queue.
-    pub(super) fn leave(&mut self, flow: Flow) {
-        self.sent.push_back(flow);
+    /// That a packet of `flow` has left the source queue is told in cycle `at`.
+    pub(super) fn leave(&mut self, at: Cycle, flow: Flow) {
+        self.sent.push_back((at, flow));
     }
 
-    /// A packet that has left, each told once.
-    pub(super) fn take_sent(&mut self) -> Option<Flow> {
-        self.sent.pop_front()
+    /// When that is told of a packet next.
+    pub(super) fn tells_at(&self) -> Cycle {
+        self.sent.front().map_or(Cycle::NEVER, |(at, _)| *at)
+    }
+
+    /// A packet of which it is told by cycle `now`, each once.
+    pub(super) fn take_sent(&mut self, now: Cycle) -> Option<Flow> {
+        (self.tells_at() <= now).then(|| self.sent.pop_front()).flatten().map(|(_, flow)| flow)
     }
 
     pub(super) fn audit(&self, books: &mut Conservation) {

@@ -104,7 +104,7 @@ impl Switch {
         let vc = EliteSettings::broadcast_vc(cx.shared.lanes);
         let mut granted = 0;
         while let Some(port) = self.next_output(input, vc) {
-            let turn = (port.0 + 1) % self.outputs.len() as u32;
+            let turn = (port.0 + 1) % self.ports;
             let Some(copies) = &mut self.inputs[input].copies else { break };
             if copies.has_choice {
                 (self.turn, copies.wants) = (turn, 0);
@@ -153,7 +153,7 @@ impl Switch {
         if !copies.has_choice {
             return free.next();
         }
-        let count = self.outputs.len() as u32;
+        let count = self.ports;
         free.min_by_key(|port| (self.taken_vcs(*port), (port.0 + count - self.turn) % count))
     }
 

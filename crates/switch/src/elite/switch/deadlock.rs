@@ -21,7 +21,7 @@ impl Switch {
     /// Packets that cannot move at the end of cycle `now - 1`.
     pub(super) fn stuck(&self, shared: &Shared, now: Cycle) -> Vec<Waiting> {
         let inputs = (0..self.inputs.len()).filter_map(|number| self.stuck_at_input(shared, now, number));
-        let outputs = self.outputs.iter().flatten().flat_map(|output| {
+        let outputs = self.outputs.iter().flatten().filter(|output| !output.is_drain).flat_map(|output| {
             let lanes = output.lanes.iter().enumerate();
             lanes.filter_map(|(vc, lane)| self.stuck_at_output(shared, now, output, vc, lane))
         });
@@ -46,7 +46,7 @@ impl Switch {
             return None;
         }
         let mut alternatives = Vec::new();
-        self.candidates(shared, number, state.header, |_, candidate| {
+        self.candidates(shared, now, number, (state.header, state.tables), |_, candidate| {
             let output = candidate.hop.port;
             let vcs = EliteSettings::vcs_of(candidate.hop.class, shared.lanes);
             alternatives.extend(vcs.map(|vc| Need::Queue { output, vc: vc as u8 }));

@@ -22,7 +22,8 @@ impl Switch {
                 granted |= self.grant_copies(cx, now, (asked, input));
                 return self.wants_more(usize::from(input));
             };
-            match self.choose(cx.shared, usize::from(input), state.header) {
+            let (header, tables) = (state.header, state.tables);
+            match self.choose(cx.shared, now, usize::from(input), (header, tables)) {
                 Some((candidate, vc)) => {
                     self.give(cx, now, (asked, input), candidate, vc);
                     granted |= 1 << candidate.hop.port.0;
@@ -42,10 +43,16 @@ impl Switch {
     }
 
     /// The output and virtual channel that the first packet of incoming virtual channel `number` takes, if one is free.
-    fn choose(&mut self, shared: &Shared, number: usize, header: Header) -> Option<(Candidate, usize)> {
+    fn choose(
+        &mut self,
+        shared: &Shared,
+        now: Cycle,
+        number: usize,
+        way: (Header, u16),
+    ) -> Option<(Candidate, usize)> {
         let mut best: Option<(u32, Candidate, usize)> = None;
-        let (mut count, ports) = (0, self.outputs.len() as u32);
-        self.candidates(shared, number, header, |switch, candidate| {
+        let (mut count, ports) = (0, self.ports);
+        self.candidates(shared, now, number, way, |switch, candidate| {
             count += 1;
             let port = candidate.hop.port;
             let Some(vc) = switch.free_vc(shared, candidate) else { return };
@@ -55,6 +62,9 @@ impl Switch {
                 best = Some((rank, candidate, vc));
             }
         });
+        if count == 0 {
+            return self.refuse(way.0);
+        }
         let (_, candidate, vc) = best?;
         if count > 1 {
             self.turn = (candidate.hop.port.0 + 1) % ports;
@@ -62,16 +72,24 @@ impl Switch {
         Some((candidate, vc))
     }
 
-    /// Tells `take` what the routing names for a packet with this header in incoming virtual channel `number`.
+    /// Tells `take` what the routing names for a packet with this header and tables in incoming virtual channel `number`, as
+    /// far as its links are up in cycle `now`.
     pub(super) fn candidates(
         &self,
         shared: &Shared,
+        now: Cycle,
         number: usize,
-        header: Header,
+        (header, tables): (Header, u16),
         mut take: impl FnMut(&Self, Candidate),
     ) {
         let (port, class) = (PortId::new(number / self.vcs), (number % self.vcs / shared.lanes) as u8);
-        shared.routing.candidates(self.here, Arrival { port, class }, header, |it| take(self, it));
+        let routing = shared.routing_of(tables);
+        routing.candidates(self.here, Arrival { port, class }, header, |it| {
+            let output = self.outputs[..self.ports as usize].get(it.hop.port.index());
+            if output.is_some_and(|output| output.as_ref().is_some_and(|output| !output.is_down(now))) {
+                take(self, it);
+            }
+        });
     }
 
     /// The lowest virtual channel that is free of those that a candidate may take.
@@ -114,10 +132,18 @@ impl Switch {
         let by = PortId::new(usize::from(number) / self.vcs);
         let came = (usize::from(number) % self.vcs) as u8;
         cx.counters.events += 1;
-        cx.observer.granted(&Grant { cycle: now, switch: self.number, output: port, vc: came, input: by });
+        if port.0 < self.ports {
+            cx.observer.granted(&Grant {
+                cycle: now,
+                switch: self.number,
+                output: port,
+                vc: came,
+                input: by,
+            });
+        }
         self.settle_output(cx, now, port.index());
         let Some(output) = &mut self.outputs[port.index()] else { return };
-        if cx.observer.follows_passages() {
+        if !output.is_drain && cx.observer.follows_passages() {
             cx.observer.passed(&Passage {
                 packet: state.name(),
                 switch: self.number,

@@ -1,0 +1,84 @@
+//! A NIC port whose link goes down, and packets that are given up. The paragraph *Faults* of the normative text.
+
+use super::Port;
+use crate::elite::Cx;
+use crate::elite::packet_state::PacketState;
+use crate::elite::sender::Lane;
+use flitway_engine::Cycle;
+use flitway_fabric::LossCause;
+use flitway_fabric::observer::{LinkChange, Observer};
+
+impl Port {
+    /// It looks when its link goes down or comes up.
+    pub(super) fn with_faults(self) -> Self {
+        let first = self.sender.next_change(None);
+        Port { fault_due: first, due: first, ..self }
+    }
+
+    /// Its link has gone down or come up in cycle `now`.
+    #[cold]
+    pub(super) fn note_faults<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        if let Some(state) = self.sender.change_at(now) {
+            let (component, port) = (self.sender.place.component, self.sender.place.port);
+            cx.observer.link_changed(&LinkChange { at: now, component, port, state });
+        }
+        self.fault_due = self.sender.next_change(Some(now));
+    }
+
+    /// Packets at the front of the queue that would be sent in cycle `now` are refused while the link is down, and lost if they
+    /// have no way.
+    #[cold]
+    pub(super) fn refuse<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+        let is_free = |lane: &Lane| lane.owner.is_none();
+        if !self.sender.lanes[..cx.shared.lanes].iter().any(is_free) {
+            return;
+        }
+        while let Some(state) = self.source.pop_front() {
+            if state.not_before > now || state.created > now {
+                self.source.push_front(state);
+                return;
+            }
+            if !has_way(cx, now, &state) {
+                self.lose(cx, now, &state, LossCause::NoRoute);
+            } else if self.sender.is_down(now) {
+                self.put_back(cx, now, state);
+            } else {
+                self.source.push_front(state);
+                return;
+            }
+        }
+    }
+
+    /// The packet `state` has been refused once more: it is the first to be sent, later, or lost.
+    pub(super) fn put_back<O: Observer>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        mut state: Box<PacketState>,
+    ) {
+        let answer = cx.shared.settings.answer.expect("what is refused is answered");
+        state.not_before = now + answer.repeats().wait(state.refusals);
+        state.refusals += 1;
+        if state.refusals >= answer.attempts && state.range.is_none() {
+            self.lose(cx, now, &state, LossCause::LinkDown);
+        } else {
+            self.source.push_front(state);
+        }
+    }
+
+    fn lose<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, state: &PacketState, cause: LossCause) {
+        let component = self.sender.place.component;
+        cx.counters.lose(&state.loss(now, component, cause), cx.observer);
+        if let Some(bounded) = self.bounded.as_mut().filter(|_| !state.was_sent) {
+            bounded.leave(now + 1, state.flow());
+        }
+    }
+}
+
+/// Whether a packet that begins in cycle `now` has a way from its first switch on.
+fn has_way<O>(cx: &Cx<'_, O>, now: Cycle, state: &PacketState) -> bool {
+    let routing = cx.shared.routing_of(cx.shared.tables(now));
+    let (here, arrival) = routing.start(state.source);
+    let first = routing.first(here, arrival, state.header);
+    routing.topology().wire(here, first.hop.port).is_some()
+}
