@@ -269,10 +269,44 @@ fn all_wrong_rules_are_told_each_with_its_line() {
     ]);
 }
 
+/// A switch of the middle dies: adaptive tags go round it at once, and nothing is lost; a node that is cut off loses its packets
+/// without a route once the manager has looked.
+#[test]
+fn elite4s_go_round_what_is_down_and_lose_what_has_no_way() {
+    let run = |rules: &str| {
+        let load = ["--load", "0.3", "--packet", "1KiB", "--warm-up", "5us", "--duration", "120us"];
+        json(&[&["run", "qsnet2-64"][..], &load, &["--faults", rules]].concat())["points"][0]["faults"]
+            .clone()
+    };
+    let around = run("down(switch=20, at=20us); manager(every=5us, latency=10us)");
+    let lost = |faults: &Value, cause: &str| faults["lost"][cause].as_u64().unwrap();
+    for cause in ["in_dead_switch", "link_down", "unacknowledged", "no_route"] {
+        assert_eq!(lost(&around, cause), 0, "{around}");
+    }
+    let log = around["log"].as_array().unwrap();
+    assert_eq!(log[log.len() - 1]["text"], "tables avoid 1 switch and 8 links");
+    assert!((30_000.0..30_050.0).contains(&around["settled_ns"].as_f64().unwrap()), "{around}");
+    let off = run("down(link=\"node 3\", at=20us); manager(every=5us, latency=10us)");
+    assert!(lost(&off, "no_route") > 10 && lost(&off, "in_dead_switch") == 0, "{off}");
+}
+
 #[test]
 fn what_cannot_break_is_told() {
     let rules = "down(link=\"node 3\", at=5us)";
+    let lanes = "lanes(link=\"node 3\", good=4); lose-ack(link=\"node 3\"); undetected(1e-9)";
     assert_refused(&[
+        (
+            &["run", "qsnet2-64", "--load", "0.1", "--faults", lanes],
+            &["no lanes", "answers", "find every error"],
+        ),
+        (
+            &["run", "qsnet2-64", "--multicast", "all", "--faults", rules],
+            &["--faults", "broadcasts", "binomial"],
+        ),
+        (
+            &["run", "qsnet2-64", "--barrier", "all", "--faults", rules, "--by", "conditional"],
+            &["broadcasts"],
+        ),
         (&["run", "dawning5000", "--graph", GRAPH, "--faults", rules], &["--faults", "model no faults"]),
         (&["run", "th-frame", "--graph", GRAPH, "--faults", "down(link=\"node 99\")"], &["no node 99"]),
         (&["run", "th-frame", "--load", "0.1", "--faults", " ; "], &["--faults", "no rule is given"]),

@@ -71,7 +71,9 @@ const DOWN: Entry = Entry {
     aliases: &[],
     doc: "a link is cut, or a switch dies",
     details: "A link is cut in both directions: nothing comes any more, heartbeats do not either, both ends train it and give it \
-              up. With `until` it is mended, and they train it again. A switch dies with all packets in it, for ever.",
+              up. With `until` it is mended, and they train it again. A switch dies with all packets in it, for ever. On machines \
+              of Elite4s both ends know at once; what is on the link comes corrupt, what has no way is refused, and both are sent \
+              again.",
     parameters: &[
         LINK,
         Parameter {
@@ -169,7 +171,7 @@ const MANAGER: Entry = Entry {
     aliases: &[],
     doc: "who looks after the network, and how fast",
     details: "It reads the states of all links every so often, over management of its own, and writes tables that avoid what is \
-              down, where the routing has such tables (`rtb`). Unless a rule says otherwise it reads every 10 us, and new \
+              down, where the routing has such tables (`rtb`, and in other trees `d-mod-k` and `s-mod-k`). Unless a rule says otherwise it reads every 10 us, and new \
               tables count 50 us later.",
     parameters: &[
         Parameter {
@@ -405,17 +407,20 @@ fn rule(text: &str, place: &str) -> Result<Written, ChoiceError> {
 /// All that does not fit.
 pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, Vec<String>> {
     let fabric = session.fabric();
-    let Some(training) = fabric.chip.training() else {
+    let training = fabric.chip.training();
+    if !fabric.chip.offers().faults {
         return Err(vec![
-            "the switches of this machine model no faults: links that retry do, `switch.link.retry = true` \
-                    of tiled switches"
+            "the switches of this machine model no faults; expected links that retry (`switch.link.retry = true` of tiled \
+             switches), or Elite4s of 63 ports or less that hold paths (`switch.answer.hold = true`)"
                 .to_owned(),
         ]);
-    };
-    check_test(fabric, &training).map_err(|message| vec![message])?;
-    if !fabric.lanes_explain_rates() {
-        let message = "links of less than the full rate (`link.rate`) are not modelled with faults";
-        return Err(vec![message.to_owned()]);
+    }
+    if let Some(training) = &training {
+        check_test(fabric, training).map_err(|message| vec![message])?;
+        if !fabric.lanes_explain_rates() {
+            let message = "links of less than the full rate (`link.rate`) are not modelled with faults";
+            return Err(vec![message.to_owned()]);
+        }
     }
     let clock = session.machine().clock;
     let every = |picos: u64| clock.cycles_ceil(Picos(picos)).0;
@@ -426,7 +431,7 @@ pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, Vec<String
         errors: LinkErrors::default(),
         manager: Some(ManagerSettings { every: every(10_000_000), latency: every(50_000_000) }),
         flit_bits: session.machine().packet.flit_bytes * 8,
-        lanes: training.lanes,
+        lanes: training.map(|training| training.lanes),
         lane_rates: lane_rates(session.machine()),
         cut: BTreeSet::new(),
         dead: BTreeSet::new(),
@@ -445,7 +450,8 @@ struct Fitter<'a> {
     errors: LinkErrors,
     manager: Option<ManagerSettings>,
     flit_bits: u32,
-    lanes: Lanes,
+    /// Where links are trained.
+    lanes: Option<Lanes>,
     /// In Gbit/s, from the highest to the lowest.
     lane_rates: Vec<u32>,
     /// Links that are cut, by rail, link and time, and switches that die, by rail.
@@ -461,6 +467,9 @@ fn lane_rates(machine: &Machine) -> Vec<u32> {
         _ => Vec::new(),
     }
 }
+
+/// What breaks where links are not trained.
+const CAN: &str = "expected `down`, `bit-errors`, `corrupt` or `manager`";
 
 impl Fitter<'_> {
     fn cycle(&self, picos: u64) -> Cycle {
@@ -488,16 +497,27 @@ impl Fitter<'_> {
             }
             FaultRule::Dead { switch, rail, at } => self.kill(switch, rail, at)?,
             FaultRule::Lanes { link, rail, good, gigabits, at, until } => {
+                let Some(lanes) = self.lanes.clone() else {
+                    return Err(format!(
+                        "links of this machine have no lanes that are trained one by one; {CAN}"
+                    ));
+                };
                 let [end, _] = link.ends(self.fabric.topology())?;
-                let states = lane_states(&self.lanes, &self.lane_rates, good, gigabits)?;
+                let states = lane_states(&lanes, &self.lane_rates, good, gigabits)?;
                 self.port(end, rail, at, PortFault::Lanes(states))?;
                 if let Some(until) = until {
-                    let first = self.fabric.faults.first().at(&self.lanes, end);
+                    let first = self.fabric.faults.first().at(&lanes, end);
                     self.port(end, rail, until, PortFault::Lanes(first))?;
                 }
             }
             FaultRule::BitErrors(of_petabit) => {
                 self.errors.flit = probability_of_error(of_petabit, self.flit_bits);
+            }
+            FaultRule::Undetected(_) if self.lanes.is_none() => {
+                return Err(format!("the checks of this machine's packets find every error; {CAN}"));
+            }
+            FaultRule::Corrupted { kind: SentKind::Acknowledgement, .. } if self.lanes.is_none() => {
+                return Err(format!("answers of this machine's switches are not corrupted; {CAN}"));
             }
             FaultRule::Undetected(of_a_quadrillion) => {
                 self.errors.undetected = probability_of_error(of_a_quadrillion, 1);
@@ -543,6 +563,10 @@ impl Fitter<'_> {
         let (component, _) = self.component(End::Switch(here, PortId(0)), rail)?;
         let dies = self.cycle(at);
         self.list.push(Fault { at: dies, component, kind: FaultKind::Dead });
+        if self.lanes.is_none() {
+            // Both ends of a link know at once.
+            return Ok(());
+        }
         for (link, end) in wired {
             let (component, port) = self.component(end, rail)?;
             let at = dies + u64::from(self.fabric.latencies[link.index()]);

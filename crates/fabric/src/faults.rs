@@ -195,7 +195,7 @@ impl FirstLanes {
 pub enum LossCause {
     /// It was in a switch that died.
     InDeadSwitch,
-    /// The link that it was to leave by is down.
+    /// The link that it was to leave by is down, or its source has given it up after so many refusals.
     LinkDown,
     /// It was sent, and the link went down before the other end had it.
     Unacknowledged,

@@ -171,6 +171,7 @@ fn elite4s_conform() {
         vcs: 2,
         buffer_flits: 32,
         selection: Selection::LeastLoaded,
+        priority: None,
         roots: Roots::One,
         answer: Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 64 }),
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },

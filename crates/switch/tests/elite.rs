@@ -7,13 +7,15 @@ mod common;
 use common::{Deliveries, Script, fabric, random_scripts};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
+use flitway_fabric::faults::{Fault, FaultKind, PortFault};
+use flitway_fabric::observer::{LinkObserver, Loss, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
-use flitway_fabric::{Delivery, Endpoint, Fabric, Flow, Outgoing, Packet, Simulation, Up};
-use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, Roots};
+use flitway_fabric::{Delivery, Endpoint, Fabric, Faults, Flow, LossCause, Outgoing, Packet, Simulation, Up};
+use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, PrioritySettings, Roots};
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::{RoutingKind, Selection};
 use flitway_wiring::topology::{End, TopologySettings};
-use flitway_wiring::{Destination, NodeId, NodeSet, RailId, SetId};
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SetId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -27,6 +29,7 @@ fn elite(vcs: u32, answer: Option<AnswerSettings>) -> EliteSettings {
         vcs,
         buffer_flits: 256,
         selection: Selection::First,
+        priority: None,
         roots: Roots::One,
         answer,
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
@@ -277,6 +280,84 @@ fn a_test_is_true_when_no_node_denies_it() {
             assert_eq!(heard, (1..=u64::from(most)).map(|test| test * (answer + 1)).collect::<Vec<_>>());
         }
     }
+}
+
+/// A short packet overtakes those that wait, unless they have waited for long.
+#[test]
+fn the_high_priority_comes_first_and_ageing_gives_it_to_all() {
+    let star = TopologySettings::Single { nodes: 4 };
+    let order = |priority| {
+        let chip = EliteSettings { priority, ..elite(1, HELD) };
+        let fabric = fabric(&star, RoutingKind::UpDown, 2, chip);
+        let send =
+            |payload, created| Script::new(vec![Packet { created: Cycle(created), ..packet(3, payload, 0) }]);
+        let (delivered, _, _) =
+            run(&fabric, vec![send(2_048, 0), send(2_048, 10), send(8, 100), Script::default()]);
+        delivered.iter().map(|it| it.source.0).collect::<Vec<_>>()
+    };
+    assert_eq!(order(None), [0, 1, 2]);
+    assert_eq!(order(Some(PrioritySettings { up_to_bytes: 8, ageing: 10_000 })), [0, 2, 1]);
+    assert_eq!(order(Some(PrioritySettings { up_to_bytes: 7, ageing: 10_000 })), [0, 1, 2]);
+    assert_eq!(order(Some(PrioritySettings { up_to_bytes: 8, ageing: 300 })), [0, 1, 2]);
+}
+
+/// Keeps every loss.
+#[derive(Debug, Default)]
+struct Losses(Vec<Loss>);
+
+impl LinkObserver for Losses {
+    fn lost(&mut self, loss: &Loss) {
+        self.0.push(*loss);
+    }
+}
+
+impl SwitchObserver for Losses {}
+
+impl NicObserver for Losses {}
+
+impl MessageObserver for Losses {}
+
+/// A switch takes 41 cycles to refuse a packet of 18 flits: its first flit is ready in cycle 2 + 2 + 5, its last leaves 17 cycles
+/// later, the NACK comes after 2 + 1 + 3, and is at the source 7 + 2 later.
+#[test]
+fn what_has_no_way_is_refused_and_given_up() {
+    let answer = HELD.map(|answer| AnswerSettings { repeats: 1, attempts: 3, ..answer });
+    let mut fabric = fabric(&TopologySettings::Single { nodes: 2 }, RoutingKind::UpDown, 2, elite(2, answer));
+    let cut = FaultKind::Port(PortId(1), PortFault::Cut);
+    fabric.faults = Faults::new(vec![Fault { at: Cycle(0), component: 0, kind: cut }]);
+    let scripts = vec![Script::new(vec![packet(1, 8, 0)]), Script::new(vec![packet(0, 8, 0)])];
+    let mut simulation = Simulation::<Elite, _, _>::new(&fabric, scripts, 1, Losses::default);
+    assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+    assert!(simulation.audit().holds());
+    let lost: Vec<_> = simulation.gather_observers(|observer| std::mem::take(&mut observer.0)).concat();
+    let lost: Vec<_> = lost.iter().map(|it| (it.source.0, it.at.0, it.was_sent, it.cause)).collect();
+    // At once, again at once, and after the back-off. A NIC port whose own link is down refuses in no time.
+    let expected = [(1, 334, false, LossCause::LinkDown), (0, 3 * 41 + 334, true, LossCause::LinkDown)];
+    assert_eq!(lost, expected);
+}
+
+/// What is on a link that breaks comes corrupt, and what has climbed to where no way leads down is refused; the next time it
+/// climbs by other links.
+#[test]
+fn a_dead_switch_in_a_tree_of_adaptive_tags_costs_no_packet() {
+    let tree = TopologySettings::KaryNTree { arity: 2, levels: 3 };
+    let chip = EliteSettings { selection: Selection::LeastLoaded, ..elite(2, HELD) };
+    let mut fabric = fabric(&tree, RoutingKind::DModK, 5, chip);
+    fabric.routing = fabric.routing.with_selection(Selection::LeastLoaded);
+    // The leaves are switches 0 to 3.
+    fabric.faults = Faults::new(vec![Fault { at: Cycle(5_000), component: 5, kind: FaultKind::Dead }]);
+    let scripts = random_scripts(4, &fabric, 400, 20_000, 700);
+    let sent: usize = scripts.iter().map(|script| script.packets.len()).sum();
+    let mut simulation = Simulation::<Elite, _, _>::new(&fabric, scripts, 1, Deliveries::default);
+    assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+    assert!(simulation.audit().holds());
+    let counters = simulation.counters();
+    assert!(counters.link.nacks > 20 && counters.lost.sum() == 0, "{counters:?}");
+    let delivered = simulation.gather_observers(|observer| std::mem::take(&mut observer.0));
+    let mut names: Vec<_> = delivered.iter().flatten().map(|it| (it.source, it.flow.tag)).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!((names.len(), delivered.iter().map(Vec::len).sum()), (sent, sent));
 }
 
 /// Two packets on one link take turns: both take twice as long, and no longer.

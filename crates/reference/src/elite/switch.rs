@@ -170,7 +170,7 @@ impl Switch {
                 }
             }
         }
-        requests.sort_unstable();
+        requests.sort_by_key(|request| (self.is_low(request, world), *request));
         for request in requests {
             if world.packets[request.packet].range.is_some() {
                 self.grant_copies(&request, world);
@@ -178,6 +178,14 @@ impl Switch {
                 self.give(&request, candidate, vc, world);
             }
         }
+    }
+
+    /// Whether a packet that requests has the low priority, where there are two.
+    fn is_low(&self, request: &Request, world: &World) -> bool {
+        let payload = u32::from(world.packets[request.packet].packet.payload);
+        let priority = world.settings.priority;
+        priority
+            .is_some_and(|it| payload > it.up_to_bytes && request.since + u64::from(it.ageing) > world.now)
     }
 
     /// The output and virtual channel that a packet is given, if there is one.

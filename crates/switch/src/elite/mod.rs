@@ -33,7 +33,9 @@
 //!    it: see below. Without `answer` both are free from the cycle after the one in which the last flit was sent.
 //! 2. *Requests.* The first packet in a VC of an input that has no output requests from the cycle on in which its first flit
 //!    is ready and the VC has been freed by the packet before. Those that request take their turns: who has requested for
-//!    longest first, of equals the lowest input, and of that the lowest VC. The routing gives one or more outputs, each with a
+//!    longest first, of equals the lowest input, and of that the lowest VC. With `priority` those of the high priority come
+//!    before all others: packets, broadcasts too, of up to `up_to_bytes` of payload, and in cycle `t` those that have requested
+//!    since cycle `t - ageing` or before. The routing gives one or more outputs, each with a
 //!    class (with `selection` first: one). Those of which a VC of the class is free can be given. A packet that has a choice is
 //!    given the one of which the fewest VCs are taken, of equals the first from the switch's *turn* on, going round; the turn
 //!    is then the port after it, also if only one of several could be given. The turn is port 0 at first. The packet gets the
@@ -110,7 +112,7 @@ pub mod settings;
 mod switch;
 mod theory;
 
-pub use settings::{AnswerSettings, ElitePipeline, EliteSettings, Roots};
+pub use settings::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots};
 
 use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};

@@ -21,7 +21,7 @@ pub struct PacketState {
     tag: u64,
     pub(super) source: NodeId,
     pub(super) flits: u32,
-    payload: u16,
+    pub(super) payload: u16,
     pub(super) hops: u16,
     /// How often it has been refused, whether its NIC port has sent it before, and the cycle before which it is not sent again.
     pub(super) refusals: u32,

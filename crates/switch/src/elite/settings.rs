@@ -21,6 +21,8 @@ pub struct EliteSettings {
     pub buffer_flits: u32,
     /// How packets choose among the outputs that the routing names.
     pub selection: Selection,
+    /// Which packets are given outputs first; without it who has requested for longest.
+    pub priority: Option<PrioritySettings>,
     /// By way of which switches broadcasts go.
     pub roots: Roots,
     /// How a path is held until the answer of the receiver has come back; without it a virtual channel is free when the last
@@ -67,6 +69,15 @@ impl EliteSettings {
     pub const fn nic_buffer_flits(&self) -> u32 {
         2 * self.format.packet_flits(self.format.mtu_bytes)
     }
+}
+
+/// Two priorities, of which the high one comes first at the outputs of switches, with ageing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrioritySettings {
+    /// Packets with up to so many bytes of payload have the high one.
+    pub up_to_bytes: u32,
+    /// One that has waited for so many cycles has it, too.
+    pub ageing: u32,
 }
 
 /// By way of which switches broadcasts go up.

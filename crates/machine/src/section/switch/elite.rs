@@ -6,7 +6,7 @@ use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::settings::VCS_MAX;
-use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, Roots};
+use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots};
 use flitway_wiring::routing::Selection;
 use flitway_wiring::topology::TopologySettings;
 
@@ -88,6 +88,14 @@ settings! {
         /// may overtake each other.
         LEAST_LOADED = "least-loaded",
     }, default("least-loaded"), for ELITE, source("OQ-Q2");
+
+    /// Payload up to which a packet has the high priority: it is given outputs before all others. "0 B" for no priorities.
+    PRIORITY = "switch.priority.up_to", Kind::Quantity { dimension: Dimension::Size, min: 0, max: 1 << 30 }, default("0 B"),
+        for ELITE, source("[LIT] mechanisms.md 3.1; by size [assumed]");
+
+    /// Time in which a packet of the low priority has waited for an output until it has the high one, too.
+    AGEING = "switch.priority.ageing", Kind::Quantity { dimension: Dimension::Time, min: 0, max: 1_000_000_000 },
+        default("10 us"), for ELITE, source("[LIT] mechanisms.md 3.1; how long [assumed]");
 
     /// By way of which switches broadcasts go.
     ROOTS = "switch.broadcast.roots", one of {
@@ -178,6 +186,11 @@ fn build(
             LEAST_LOADED => Selection::LeastLoaded,
             _ => Selection::First,
         },
+        priority: Some(PrioritySettings {
+            up_to_bytes: values.quantity_u32(&PRIORITY)?,
+            ageing: surroundings.clock?.cycles_ceil(Picos(values.quantity(&AGEING)?)).0 as u32,
+        })
+        .filter(|priority| priority.up_to_bytes > 0),
         roots: if values.choice(&ROOTS)? == ANY { Roots::Any } else { Roots::One },
         answer: values.flag(&HOLD)?.then_some(AnswerSettings {
             node: values.quantity_u32(&ANSWER_NODE)?,

@@ -18,7 +18,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{Change, Fabric, LinkErrors, Packet, SentKind};
 use flitway_switch::SwitchSettings;
-use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, Roots};
+use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, Selection};
 use flitway_wiring::topology::Topology;
@@ -48,6 +48,7 @@ record!(EliteSettings {
     vcs,
     buffer_flits,
     selection,
+    priority,
     roots,
     answer,
     pipeline,
@@ -57,6 +58,7 @@ record!(EliteSettings {
 });
 choice!(Roots { One, Any });
 record!(AnswerSettings { node, switch, repeats, back_off, attempts });
+record!(PrioritySettings { up_to_bytes, ageing });
 record!(ElitePipeline { receive, route, transmit });
 
 /// The case of `seed`.
@@ -137,6 +139,7 @@ fn range(dice: &mut Dice, nodes: u32) -> Vec<NodeId> {
 
 fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
     let longest = dice.pick(&[1, 1, 2, 5, 20]);
+    let format = format(dice);
     EliteSettings {
         ports: ports.max(2),
         vcs: classes * dice.scaled(1, (8 / classes).max(1)),
@@ -157,7 +160,11 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
         },
         credit: dice.pick(&[1, 1, 2, 5]),
         is_coded: false,
-        format: format(dice),
+        priority: dice.one_in(4).then(|| PrioritySettings {
+            up_to_bytes: dice.scaled(0, format.mtu_bytes),
+            ageing: dice.pick(&[0, 1, 20, 300, 3_000]),
+        }),
+        format,
     }
 }
 
@@ -179,6 +186,7 @@ fn format(dice: &mut Dice) -> PacketFormat {
 const CHANGES: &[fn(&mut EliteSettings)] = &[
     fewer_vcs,
     |it| it.selection = Selection::First,
+    |it| it.priority = None,
     |it| it.roots = Roots::One,
     |it| it.answer = None,
     |it| it.answer = it.answer.map(|answer| AnswerSettings { node: 1, switch: 1, repeats: 16, ..answer }),

@@ -69,6 +69,7 @@ fn elite(format: PacketFormat) -> EliteSettings {
         vcs: 2,
         buffer_flits: 32,
         selection: Selection::LeastLoaded,
+        priority: None,
         roots: Roots::One,
         answer: None,
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },

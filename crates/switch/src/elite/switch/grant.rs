@@ -2,7 +2,7 @@
 
 use super::Switch;
 use crate::elite::packet_state::PacketState;
-use crate::elite::settings::EliteSettings;
+use crate::elite::settings::{EliteSettings, PrioritySettings};
 use crate::elite::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{Grant, Observer, Outputs, Passage};
@@ -14,27 +14,47 @@ impl Switch {
     pub(super) fn grant<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> u64 {
         let mut granted = 0;
         let mut waiting = std::mem::take(&mut self.waiting);
-        waiting.retain(|&(asked, input)| {
-            if asked > now {
-                return true;
+        match cx.shared.settings.priority {
+            None => waiting.retain(|&asks| asks.0 > now || self.serve(cx, now, asks, &mut granted)),
+            Some(priority) => {
+                let mut order: Vec<(Cycle, u16)> =
+                    waiting.iter().copied().filter(|(asked, _)| *asked <= now).collect();
+                order.sort_by_key(|&asks| self.is_low(priority, now, asks));
+                order.retain(|&asks| !self.serve(cx, now, asks, &mut granted));
+                waiting.retain(|asks| !order.contains(asks));
             }
-            let Some(state) = self.unicast_head(usize::from(input)) else {
-                granted |= self.grant_copies(cx, now, (asked, input));
-                return self.wants_more(usize::from(input));
-            };
-            let (header, tables) = (state.header, state.tables);
-            match self.choose(cx.shared, now, usize::from(input), (header, tables)) {
-                Some((candidate, vc)) => {
-                    self.give(cx, now, (asked, input), candidate, vc);
-                    granted |= 1 << candidate.hop.port.0;
-                    false
-                }
-                None => true,
-            }
-        });
+        }
         debug_assert!(self.waiting.is_empty(), "nobody requests anew while outputs are given");
         self.waiting = waiting;
         granted
+    }
+
+    /// Gives what is free to the first packet of an incoming virtual channel that requests since cycle `asked`, and notes it in
+    /// `granted`. Says whether the packet goes on requesting.
+    fn serve<O: Observer>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        (asked, input): (Cycle, u16),
+        granted: &mut u64,
+    ) -> bool {
+        let Some(state) = self.unicast_head(usize::from(input)) else {
+            *granted |= self.grant_copies(cx, now, (asked, input));
+            return self.wants_more(usize::from(input));
+        };
+        let way = (state.header, state.tables);
+        let Some((candidate, vc)) = self.choose(cx.shared, now, usize::from(input), way) else { return true };
+        self.give(cx, now, (asked, input), candidate, vc);
+        *granted |= 1 << candidate.hop.port.0;
+        false
+    }
+
+    /// Whether the first packet of an incoming virtual channel that requests since cycle `asked` has the low priority.
+    fn is_low(&self, priority: PrioritySettings, now: Cycle, (asked, input): (Cycle, u16)) -> bool {
+        let input = &self.inputs[usize::from(input)];
+        let state = input.heads.front().or(input.copies.as_ref().map(|copies| &copies.state));
+        let is_long = state.is_some_and(|state| u32::from(state.payload) > priority.up_to_bytes);
+        is_long && now.since(asked) < u64::from(priority.ageing)
     }
 
     /// The first packet of incoming virtual channel `number`, if it has been given nothing and is for one node.
