@@ -1,6 +1,7 @@
 //! The Python package: an environment of its own under the target folder, built, typed and tested there.
 
-use crate::run::{Outcome, Steps, cargo, root};
+use crate::commands::built;
+use crate::run::{Outcome, Steps, root};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,7 +20,7 @@ pub(crate) fn steps(steps: &mut Steps, rest: &[OsString]) -> Outcome {
     steps.run(&mut program("mypy"))?;
     steps.run(program("stubtest").args(["flitway._flitway"]))?;
     // The tests hold results against those of the command line.
-    steps.run(&mut cargo(&["build", "--quiet", "--package", "flitway"]))?;
+    steps.work("cargo build --workspace --bin flitway", || built("flitway").map(|_| ()))?;
     steps.run(program("python").args(["-m", "pytest"]).args(rest))
 }
 

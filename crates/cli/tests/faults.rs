@@ -269,8 +269,8 @@ fn all_wrong_rules_are_told_each_with_its_line() {
     ]);
 }
 
-/// A switch of the middle dies: adaptive tags go round it at once, and nothing is lost; a node that is cut off loses its packets
-/// without a route once the manager has looked.
+/// A switch of the middle dies: adaptive tags go round it at once, and nothing is lost; a node that is cut off loses its
+/// packets without a route once the manager has looked.
 #[test]
 fn elite4s_go_round_what_is_down_and_lose_what_has_no_way() {
     let run = |rules: &str| {

@@ -5,8 +5,7 @@
 
 use crate::Rates;
 use crate::link::lanes::{Agreement, LaneStates, Lanes};
-use crate::name::ComponentNumber;
-use crate::observer::{component_at, end_at};
+use crate::name::{ComponentNumber, component_at, end_at};
 use flitway_engine::Cycle;
 use flitway_wiring::PortId;
 use flitway_wiring::topology::{End, LinkId, Topology};

@@ -317,8 +317,8 @@ impl NicObserver for Losses {}
 
 impl MessageObserver for Losses {}
 
-/// A switch takes 41 cycles to refuse a packet of 18 flits: its first flit is ready in cycle 2 + 2 + 5, its last leaves 17 cycles
-/// later, the NACK comes after 2 + 1 + 3, and is at the source 7 + 2 later.
+/// A switch takes 41 cycles to refuse a packet of 18 flits: its first flit is ready in cycle 2 + 2 + 5, its last leaves 17
+/// cycles later, the NACK comes after 2 + 1 + 3, and is at the source 7 + 2 later.
 #[test]
 fn what_has_no_way_is_refused_and_given_up() {
     let answer = HELD.map(|answer| AnswerSettings { repeats: 1, attempts: 3, ..answer });

@@ -117,8 +117,8 @@ impl<'a> Wiring<'a> {
     }
 }
 
-/// The shard of each switch, and of the nodes at it: neighbours together, and about as much to do in each of `shards`. Where some
-/// nodes do not take part, the switches near them have less to do.
+/// The shard of each switch, and of the nodes at it: neighbours together, and about as much to do in each of `shards`. Where
+/// some nodes do not take part, the switches near them have less to do.
 fn deal(topology: &Topology, shards: u32, takes_part: &[bool]) -> Vec<u32> {
     /// What a node takes, and a switch that no packet crosses, of what a switch takes among nodes that all take part: about.
     const NODE: f64 = 0.1;
@@ -143,9 +143,9 @@ fn deal(topology: &Topology, shards: u32, takes_part: &[bool]) -> Vec<u32> {
     shard_of
 }
 
-/// What is known of nodes, carried to every switch: the mean over its nodes, or else over those of its neighbours that know, again
-/// and again. The number of a node gives switches an order in which neighbours are close: for a tree it keeps subtrees together,
-/// for a grid rows.
+/// What is known of nodes, carried to every switch: the mean over its nodes, or else over those of its neighbours that know,
+/// again and again. The number of a node gives switches an order in which neighbours are close: for a tree it keeps subtrees
+/// together, for a grid rows.
 fn spread(topology: &Topology, of: impl Fn(NodeId) -> f64) -> Vec<f64> {
     let switches = topology.switches() as usize;
     let mut sums = vec![(0.0, 0.0); switches];

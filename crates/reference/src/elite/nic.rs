@@ -184,7 +184,8 @@ impl Nic {
         }
     }
 
-    /// The packets in the queue that could be sent: those that have no way are lost, and where the link is down they are refused.
+    /// The packets in the queue that could be sent: those that have no way are lost, and where the link is down they are
+    /// refused.
     fn refuse(&mut self, world: &mut World) {
         if self.lanes[..world.lanes()].iter().all(|lane| lane.packet.is_some()) {
             return;

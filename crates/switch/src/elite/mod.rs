@@ -63,31 +63,32 @@
 //! as if it were new; for the first `repeats` times from cycle `t` on, then from cycle `t + back_off` on. What comes after it
 //! waits. So each packet is delivered once: an answer is not corrupted.
 //!
-//! **Faults** ([`Faults`], where there are answers). A link is *down* while the channel to one of its ends is cut, and for ever
-//! when the switch at one of them is dead; both ends know so in the same cycle. Then no virtual channel of its outputs is given.
-//! A packet that has one goes on: what is missing of it is made up, and it is *corrupt* if the link is down in a cycle from
-//! that in which the virtual channel was given to it up to that in which its last flit is on the wire of the other end. The
-//! answer to it comes as any other. An output whose link is down does not count among those that the routing gives. If none is
-//! left, the packet is *refused*: it is given a virtual channel of the switch's *drain* instead, the lowest that is free. The
-//! drain is an output with as many virtual channels as others, which takes a flit in every cycle without credits. When the last
-//! flit has been sent in cycle `t`, a NACK comes to the drain in cycle `t + transmit + node + 3`, as if there were a node at the
-//! end of a link of one cycle. A NIC port whose link is down in cycle `t` refuses the packet that it would give a virtual channel then, and so the one that it
-//! would give one instead. A packet that has been refused, or answered with a NACK, `attempts` times is *lost* in that
-//! cycle: it is not sent again. Tables around what is down ([`reroute`](flitway_fabric::Simulation::reroute)) are those of
-//! packets that a NIC port gives a virtual channel in their cycle or later; one for which they name no port of its first switch
-//! is lost in the cycle in which it would be given one. A packet that is lost in cycle `t` before its NIC port has
-//! sent it has left its source queue, which a bounded NIC port tells in cycle `t + 1`.
+//! **Faults** ([`Faults`], where there are answers). A link is *down* while the channel to one of its ends is cut, and for
+//! ever when the switch at one of them is dead; both ends know so in the same cycle. Then no virtual channel of its outputs is
+//! given. A packet that has one goes on: what is missing of it is made up, and it is *corrupt* if the link is down in a cycle
+//! from that in which the virtual channel was given to it up to that in which its last flit is on the wire of the other end.
+//! The answer to it comes as any other. An output whose link is down does not count among those that the routing gives. If
+//! none is left, the packet is *refused*: it is given a virtual channel of the switch's *drain* instead, the lowest that is
+//! free. The drain is an output with as many virtual channels as others, which takes a flit in every cycle without credits.
+//! When the last flit has been sent in cycle `t`, a NACK comes to the drain in cycle `t + transmit + node + 3`, as if there
+//! were a node at the end of a link of one cycle. A NIC port whose link is down in cycle `t` refuses the packet that it would
+//! give a virtual channel then, and so the one that it would give one instead. A packet that has been refused, or answered
+//! with a NACK, `attempts` times is *lost* in that cycle: it is not sent again. Tables around what is down
+//! ([`reroute`](flitway_fabric::Simulation::reroute)) are those of packets that a NIC port gives a virtual channel in their
+//! cycle or later; one for which they name no port of its first switch is lost in the cycle in which it would be given one. A
+//! packet that is lost in cycle `t` before its NIC port has sent it has left its source queue, which a bounded NIC port tells
+//! in cycle `t + 1`.
 //!
-//! **Broadcasts** (where there are answers, and nothing breaks). A packet for a range of nodes has virtual channel `V / c - 1` of each link; the
-//! NIC port gives it that one alone. It climbs until a switch covers the range ([`Reach::by_first_links`]), and goes down
-//! from there. In a switch to which it comes from below and that does not cover the range, it requests a port up: the first
-//! one, with `roots` one; with any, one of those whose virtual channel is free, chosen as among the outputs of a packet that
-//! has a choice, turn included. In any other it requests in the same cycle all ports down that lead to nodes of the range;
-//! each that is free is given for itself, from the lowest on, and the packet goes on requesting those that are missing.
-//! *Copies* begin when they have been given an output; each takes the flits at its own pace. A flit leaves the buffer in the
-//! cycle in which the last output sends it. When answers to all copies have come, in cycle `t`, all of the outputs and the
-//! input are free from cycle `t` on; the answer goes on as that to any other packet, and is a NACK if one of them was. So the
-//! whole range is sent to again; a node delivers a copy once and answers those that come again as it did the first time.
+//! **Broadcasts** (where there are answers, and nothing breaks). A packet for a range of nodes has virtual channel `V / c - 1`
+//! of each link; the NIC port gives it that one alone. It climbs until a switch covers the range ([`Reach::by_first_links`]),
+//! and goes down from there. In a switch to which it comes from below and that does not cover the range, it requests a port
+//! up: the first one, with `roots` one; with any, one of those whose virtual channel is free, chosen as among the outputs of a
+//! packet that has a choice, turn included. In any other it requests in the same cycle all ports down that lead to nodes of
+//! the range; each that is free is given for itself, from the lowest on, and the packet goes on requesting those that are
+//! missing. *Copies* begin when they have been given an output; each takes the flits at its own pace. A flit leaves the buffer
+//! in the cycle in which the last output sends it. When answers to all copies have come, in cycle `t`, all of the outputs and
+//! the input are free from cycle `t` on; the answer goes on as that to any other packet, and is a NACK if one of them was. So
+//! the whole range is sent to again; a node delivers a copy once and answers those that come again as it did the first time.
 //!
 //! **Tests.** A node that is delivered a copy in cycle `t`, by an ideal NIC port, can *deny* it in that cycle: its answer is
 //! then *false*. Where answers are combined, any NACK makes a NACK, otherwise any that is false a false one. The sender hears

@@ -1,5 +1,6 @@
-//! Routes in trees around what is down: those of the tree's own routing, as long as they lead to the destination, and by another
-//! port up where they do not. The way down from a switch is unique, so that all there is to choose is where a packet turns.
+//! Routes in trees around what is down: those of the tree's own routing, as long as they lead to the destination, and by
+//! another port up where they do not. The way down from a switch is unique, so that all there is to choose is where a packet
+//! turns.
 //!
 //! Like the tables of [`rtb`](super::rtb) they name a port that does not exist where no way is left.
 
