@@ -148,24 +148,23 @@ pub(crate) fn find(
 ) -> Option<Deadlock> {
     let places: BTreeMap<Fifo, u32> = waiting.iter().map(|packet| packet.fifo).zip(0..).collect();
     let waits_for = |packet: &Waiting, need: &Need| places.get(&holder(packet, need)?).copied();
-    // Who could go on after all others, if they could, is not stuck; what remains holds each other.
-    let mut is_stuck = vec![true; waiting.len()];
-    let reasons = |packet: &Waiting, is_stuck: &[bool]| {
-        let held = |need: &Need| waits_for(packet, need).filter(|&by| is_stuck[by as usize]);
-        let needs = packet.needs.iter().filter_map(held);
+    // Of each: who holds what it needs, and who holds what it has to choose from, if that is all held.
+    let holders = |packet: &Waiting| {
+        let held = |need: &Need| waits_for(packet, need);
+        let needs: Vec<u32> = packet.needs.iter().filter_map(held).collect();
         let choices: Option<Vec<u32>> = packet.alternatives.iter().map(held).collect();
-        needs.chain(choices.unwrap_or_default()).collect::<Vec<u32>>()
+        (needs, choices.unwrap_or_default())
     };
-    loop {
-        let still = |(number, packet)| is_stuck[number] && !reasons(packet, &is_stuck).is_empty();
-        let next: Vec<bool> = waiting.iter().enumerate().map(still).collect();
-        if next == is_stuck {
-            break;
-        }
-        is_stuck = next;
-    }
-    let successors = waiting.iter().enumerate().map(|(number, packet)| {
-        let reasons = if is_stuck[number] { reasons(packet, &is_stuck) } else { Vec::new() };
+    let held: Vec<(Vec<u32>, Vec<u32>)> = waiting.iter().map(holders).collect();
+    let is_stuck = stuck(&held);
+    let successors = held.iter().enumerate().map(|(number, (needs, choices))| {
+        let reasons: Vec<u32> = if is_stuck[number] {
+            let all_stuck = choices.iter().all(|&by| is_stuck[by as usize]);
+            let needs = needs.iter().copied().filter(|&by| is_stuck[by as usize]);
+            needs.chain(choices.iter().copied().filter(|_| all_stuck)).collect()
+        } else {
+            Vec::new()
+        };
         reasons.into_iter()
     });
     let ring = Digraph::new(successors).smallest_cycle(digraph::BUDGET)?.vertices;
@@ -179,9 +178,45 @@ pub(crate) fn find(
     Some(Deadlock { ring: ring.iter().zip(next).filter_map(link).collect() })
 }
 
+/// Which packets are stuck of those that wait for what others hold: for all of the first, and for one of the second. Who could go
+/// on after all others, if they could, is not stuck; what remains holds each other.
+fn stuck(held: &[(Vec<u32>, Vec<u32>)]) -> Vec<bool> {
+    let mut waiters: Vec<Vec<u32>> = vec![Vec::new(); held.len()];
+    for (number, (needs, choices)) in (0..).zip(held) {
+        needs.iter().chain(choices).for_each(|&by| waiters[by as usize].push(number));
+    }
+    // Holders of needs that are stuck, as far as known, and whether all of those to choose from are.
+    let mut reasons: Vec<(usize, bool)> =
+        held.iter().map(|(needs, choices)| (needs.len(), !choices.is_empty())).collect();
+    let mut is_stuck = vec![true; held.len()];
+    let can_go = |reasons: &[(usize, bool)], number: u32| reasons[number as usize] == (0, false);
+    let mut going: Vec<u32> = (0..held.len() as u32).filter(|&number| can_go(&reasons, number)).collect();
+    while let Some(number) = going.pop() {
+        if !std::mem::replace(&mut is_stuck[number as usize], false) {
+            continue;
+        }
+        for &waiter in &waiters[number as usize] {
+            let (needs, choices) = &held[waiter as usize];
+            let left = &mut reasons[waiter as usize];
+            if choices.contains(&number) {
+                left.1 = false;
+            }
+            // It waits once for each time that it needs what is held here.
+            if needs.contains(&number) {
+                left.0 = needs.iter().filter(|&&by| is_stuck[by as usize]).count();
+            }
+            if can_go(&reasons, waiter) {
+                going.push(waiter);
+            }
+        }
+    }
+    is_stuck
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flitway_engine::random::{Purpose, Stream};
 
     fn packet(port: u32, needs: &[u32]) -> Waiting {
         let needs = needs.iter().map(|&by| Need::Output { output: PortId(0), by: PortId(by) }).collect();
@@ -225,5 +260,26 @@ mod tests {
         assert_eq!(ring(&[packet(0, &[1]), choice(1, &[0, 2]), packet(2, &[0])]), Some(vec![0, 1]));
         let two = [packet(0, &[1, 2]), packet(1, &[3]), packet(2, &[3, 0]), packet(3, &[])];
         assert_eq!(ring(&two), Some(vec![0, 2]));
+    }
+
+    /// Against the plainest way: strike who can go on, again and again, until nobody can.
+    #[test]
+    fn who_is_stuck_does_not_depend_on_the_order_of_looking() {
+        let mut stream = Stream::new(5, 0, Purpose::Test);
+        for _ in 0..2_000 {
+            let count = 1 + stream.below(9);
+            let mut some =
+                |most| -> Vec<u32> { (0..stream.below(most)).map(|_| stream.below(count) as u32).collect() };
+            let held: Vec<(Vec<u32>, Vec<u32>)> = (0..count).map(|_| (some(3), some(3))).collect();
+            let mut expected = vec![true; held.len()];
+            for _ in 0..count {
+                let is = |by: &u32| expected[*by as usize];
+                let waits = |(needs, choices): &(Vec<u32>, Vec<u32>)| {
+                    needs.iter().any(is) || !choices.is_empty() && choices.iter().all(is)
+                };
+                expected = expected.iter().zip(&held).map(|(&before, held)| before && waits(held)).collect();
+            }
+            assert_eq!(stuck(&held), expected, "{held:?}");
+        }
     }
 }
