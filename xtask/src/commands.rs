@@ -69,8 +69,8 @@ pub(crate) fn lab(command: &str, rest: &[OsString]) -> Outcome {
     }
 }
 
-/// The program `name`, built as the tests of the whole workspace are. A package alone would be built with fewer features of some
-/// dependencies, and so would all that depends on them, a second time.
+/// The program `name`, built as the tests of the whole workspace are. A package alone would be built with fewer features of
+/// some dependencies, and so would all that depends on them, a second time.
 pub(crate) fn built(name: &str) -> Outcome<PathBuf> {
     let status = cargo(&["build", "--quiet", "--workspace", "--bin", name]).status();
     match status {

@@ -178,8 +178,8 @@ pub(crate) fn find(
     Some(Deadlock { ring: ring.iter().zip(next).filter_map(link).collect() })
 }
 
-/// Which packets are stuck of those that wait for what others hold: for all of the first, and for one of the second. Who could go
-/// on after all others, if they could, is not stuck; what remains holds each other.
+/// Which packets are stuck of those that wait for what others hold: for all of the first, and for one of the second. Who could
+/// go on after all others, if they could, is not stuck; what remains holds each other.
 fn stuck(held: &[(Vec<u32>, Vec<u32>)]) -> Vec<bool> {
     let mut waiters: Vec<Vec<u32>> = vec![Vec::new(); held.len()];
     for (number, (needs, choices)) in (0..).zip(held) {
