@@ -8,6 +8,7 @@
 //! traffic or switches, and no NIC knows another.
 
 pub mod bounded;
+pub mod elan4;
 pub mod host;
 pub mod ideal;
 pub mod th;
