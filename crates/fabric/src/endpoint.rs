@@ -91,6 +91,16 @@ pub enum NicPorts {
     /// The NIC hears when a packet has left its source queue, and receive buffers keep packets until it drains them: for
     /// endpoints that are [`BOUNDED`](Endpoint::BOUNDED).
     Bounded,
+    /// The same, and the NIC hears of the answer to each packet, where switches carry answers.
+    Answering,
+}
+
+impl NicPorts {
+    /// Whether receive buffers keep packets until the NIC drains them.
+    #[must_use]
+    pub const fn are_bounded(self) -> bool {
+        matches!(self, NicPorts::Bounded | NicPorts::Answering)
+    }
 }
 
 /// What an endpoint hears from its NIC ports.
@@ -104,8 +114,9 @@ pub enum Up<'a> {
     /// A packet has left the source queue of the NIC port in this rail, which is bounded: its last flit has been sent, and
     /// there is room for another. This was its flow.
     Sent(RailId, Flow),
-    /// A packet of this flow that went to a set of nodes has been answered in this rail, where switches carry answers: by all
-    /// of them, and whether none has [denied](Outgoing::deny) it.
+    /// A packet of this flow has been answered in this rail, where switches carry answers. If it went to a set of nodes, by all
+    /// of them, and whether none has [denied](Outgoing::deny) it. Packets for one node: if the NIC port is
+    /// [answering](NicPorts::Answering).
     Answered(RailId, Flow, bool),
 }
 

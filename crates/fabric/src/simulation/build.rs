@@ -3,7 +3,7 @@
 use super::sides::Sides;
 use super::{Address, Architecture, NodeWires, Simulation, Wire, Wires};
 use crate::observer::Observer;
-use crate::{Endpoint, Fabric, NicPorts};
+use crate::{Endpoint, Fabric};
 use flitway_engine::window::Windows;
 use flitway_wiring::topology::{End, LinkId, Topology};
 use flitway_wiring::{NodeId, PortId, RailId, SwitchId};
@@ -176,7 +176,7 @@ pub(super) fn simulation<A: Architecture, E: Endpoint, O: Observer>(
     mut observer: impl FnMut() -> O,
 ) -> Simulation<A, E, O> {
     assert_eq!(endpoints.len(), fabric.nodes() as usize, "every node has an endpoint");
-    let is_bounded = fabric.nic_ports == NicPorts::Bounded;
+    let is_bounded = fabric.nic_ports.are_bounded();
     const { assert!(E::REACTS || !E::BOUNDED, "who drains NIC ports hears of deliveries") };
     assert_eq!(E::BOUNDED, is_bounded, "who drains NIC ports has bounded ones, and the other way round");
     assert_eq!(fabric.latencies.len(), fabric.topology().links().len(), "every link has a latency");

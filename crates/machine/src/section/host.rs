@@ -2,7 +2,8 @@
 
 use flitway_engine::Picos;
 use flitway_nic::host::HostSettings;
-use flitway_nic::host::pcie::{PcieSettings, Reference};
+use flitway_nic::host::bus::{BusSettings as _, Reference};
+use flitway_nic::host::pcie::PcieSettings;
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -73,11 +74,11 @@ settings! {
     POLL = "host.poll", time(), default("70 ns"), for ON_A_BUS, source("OQ-T9");
 
     /// Time that a processor takes to write a descriptor into memory.
-    STORE = "host.store", time(), default("20 ns"), for ON_A_BUS, source("[assumed], two cache lines");
+    pub(crate) STORE = "host.store", time(), default("20 ns"), for ON_A_BUS, source("[assumed], two cache lines");
 }
 
 /// The host, if the machine has one.
-pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<HostSettings> {
+pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<HostSettings<PcieSettings>> {
     let bytes = |setting| values.quantity_u32(setting);
     let time = |setting| values.quantity(setting).map(Picos);
     let bus = PcieSettings {
@@ -94,7 +95,7 @@ pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<HostS
         read_latency: time(&READ_LATENCY)?,
         cached_read_latency: time(&CACHED_READ_LATENCY)?,
     };
-    let (poll, store) = (time(&POLL)?, time(&STORE)?);
+    let poll = time(&POLL)?;
     let mut is_sound = true;
     if !bus.read_request.is_power_of_two() {
         let message =
@@ -117,7 +118,7 @@ pub(crate) fn build(values: &Values, findings: &mut Diagnostics) -> Option<HostS
         findings.push(values.conflict(Code::Host, &[setting], message).help(values.fix(setting, &least)));
         is_sound = false;
     }
-    is_sound.then_some(HostSettings { bus, poll, store })
+    is_sound.then_some(HostSettings { bus, poll })
 }
 
 /// A number of bytes, as it is written.

@@ -11,23 +11,27 @@
 //!   the processor is free. The program acts when it has seen, in no time: it puts operations behind what the processor has to
 //!   do. *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it. An operation
 //!   begins when its processor comes to it.
-//! * The bus is `pcie`; what a NIC does is said with it.
+//! * The bus is `bus`, of the kind that the NIC has an interface to: `pcie` or `pci_x`. What a NIC does is said with it.
 
 pub mod agenda;
+pub mod atc;
+pub mod buffer;
+pub mod bus;
 pub mod contents;
 pub mod memory;
+pub mod pci_x;
 pub mod pcie;
 pub mod program;
 pub mod story;
 
 use crate::{Nic, NicModel, Place};
 use agenda::Agenda;
+use bus::{Bus, BusCounts, BusEvent, BusSettings, plus};
 use contents::Contents;
 use flitway_engine::{Clock, Cycle, Picos};
 use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet, Up};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
-use pcie::{BusCounts, BusEvent, Pcie, PcieSettings, plus};
 use program::{Completion, Operation, Program, Submission, Verb};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
@@ -36,13 +40,11 @@ use story::{Stage, Story, Unit};
 
 /// The settings of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostSettings {
+pub struct HostSettings<S> {
     /// Its bus.
-    pub bus: PcieSettings,
+    pub bus: S,
     /// The time of a poll: from when memory has something until its process sees it.
     pub poll: Picos,
-    /// The time that a processor takes to write a descriptor into memory.
-    pub store: Picos,
 }
 
 /// The process number of packets that NICs make: no other process of a node may have it.
@@ -50,6 +52,8 @@ pub const NIC_PROCESS: u8 = PROCESSES_MAX - 1;
 
 /// A NIC on the bus of a host, without its time: what it does at each date.
 pub trait Device: Debug + Send {
+    /// The bus that it has an interface to.
+    type Bus: BusSettings;
     /// What is due within it.
     type Event: Debug + Send;
     /// What its packets say.
@@ -69,6 +73,9 @@ pub trait Device: Debug + Send {
 
     /// A packet of its own has left the source queue of its NIC port.
     fn sent(&mut self, cx: &mut Context<'_, Self>, rail: RailId, number: u64);
+
+    /// A packet of its own has been answered, where it asked for [ports that say so](OnABus::ports).
+    fn answered(&mut self, _: &mut Context<'_, Self>, _: u64) {}
 
     /// A process has seen what it was told next.
     fn seen(&mut self, cx: &mut Context<'_, Self>, process: u8);
@@ -132,7 +139,7 @@ pub struct Context<'a, D: Device + ?Sized> {
     /// The node.
     pub node: NodeId,
     /// The bus.
-    pub bus: &'a mut Pcie,
+    pub bus: &'a mut Bus<D::Bus>,
     /// The memory.
     pub memory: &'a mut Memory,
     agenda: &'a mut Agenda<Event<D::Event>>,
@@ -148,7 +155,7 @@ impl<D: Device + ?Sized> Context<'_, D> {
     }
 
     /// Reads over the bus: see [`Device::has_read`].
-    pub fn read(&mut self, read: pcie::Read) {
+    pub fn read(&mut self, read: bus::Read) {
         self.bus.read(self.at, read, self.agenda);
     }
 
@@ -229,10 +236,10 @@ impl<L> Debug for Surroundings<L> {
 #[derive(Debug)]
 pub struct Host<D: Device> {
     node: NodeId,
-    settings: HostSettings,
+    settings: HostSettings<D::Bus>,
     surroundings: Surroundings<D::Content>,
     agenda: Agenda<Event<D::Event>>,
-    bus: Pcie,
+    bus: Bus<D::Bus>,
     memory: Memory,
     device: D,
     processors: Box<[Processor]>,
@@ -279,7 +286,7 @@ impl<D: Device> Host<D> {
     #[must_use]
     pub fn new(
         node: NodeId,
-        settings: HostSettings,
+        settings: HostSettings<D::Bus>,
         device: D,
         memory: Memory,
         programs: Vec<Box<dyn Program>>,
@@ -300,7 +307,7 @@ impl<D: Device> Host<D> {
             settings,
             surroundings,
             agenda,
-            bus: Pcie::new(&settings.bus),
+            bus: Bus::new(&settings.bus),
             memory,
             device,
             processors: programs.into_iter().map(processor).collect(),
@@ -419,6 +426,9 @@ pub trait AnyHost: Debug + Send {
     /// A packet of its own has left a source queue.
     fn sent(&mut self, now: Cycle, rail: RailId, flow: Flow, out: &mut Outgoing);
 
+    /// A packet of its own has been answered, where its NIC ports say so.
+    fn answered(&mut self, _: Cycle, _: Flow, _: &mut Outgoing) {}
+
     /// When something is due.
     fn next(&self) -> Option<Cycle>;
 
@@ -453,6 +463,11 @@ impl<D: Device> AnyHost for Host<D> {
     fn sent(&mut self, now: Cycle, rail: RailId, flow: Flow, out: &mut Outgoing) {
         let at = self.surroundings.clock.picos_floor(now);
         in_context!(self, at, now, out, sent(rail, flow.tag));
+    }
+
+    fn answered(&mut self, now: Cycle, flow: Flow, out: &mut Outgoing) {
+        let at = self.surroundings.clock.picos_floor(now);
+        in_context!(self, at, now, out, answered(flow.tag));
     }
 
     fn next(&self) -> Option<Cycle> {
@@ -580,6 +595,9 @@ impl<P: Endpoint> Endpoint for Hosted<P> {
                 self.host.receive(now, delivery, out);
             }
             Up::Sent(rail, flow) if flow.process() == NIC_PROCESS => self.host.sent(now, rail, flow, out),
+            Up::Answered(_, flow, _) if flow.process() == NIC_PROCESS => {
+                self.host.answered(now, flow, out);
+            }
             Up::Sent(..) => {}
             Up::Delivery(delivery) => {
                 out.drain(delivery.ticket());

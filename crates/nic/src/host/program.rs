@@ -50,6 +50,17 @@ impl Operation {
     }
 }
 
+/// What names an operation: its node, its process and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OperationId {
+    /// Who posted it.
+    pub node: NodeId,
+    /// Which process there.
+    pub process: u8,
+    /// The how manieth of that process.
+    pub number: u64,
+}
+
 /// What is done with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {

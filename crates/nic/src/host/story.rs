@@ -15,6 +15,10 @@ pub enum Unit {
     Bus,
     /// Waiting in a submission queue.
     Submission,
+    /// The command processor, with the engine that makes packets of commands.
+    Command,
+    /// The DMA engine: taking a descriptor, making packets, and waiting for that.
+    Dma,
     /// The protocol engine: decoding a descriptor, cutting packets, and waiting for that.
     Engine,
     /// A translation of an address that was not in the cache.
@@ -23,6 +27,10 @@ pub enum Unit {
     Read,
     /// The network interface: sending, receiving, parsing.
     Interface,
+    /// The input processor.
+    Input,
+    /// The event processor.
+    Event,
     /// Waiting for room: in the receive buffer, or in the queue of a process.
     Room,
     /// A process that polls its memory.
@@ -31,14 +39,18 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 9] = [
+    pub const ALL: [Unit; 13] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
+        Unit::Command,
+        Unit::Dma,
         Unit::Engine,
         Unit::Translation,
         Unit::Read,
         Unit::Interface,
+        Unit::Input,
+        Unit::Event,
         Unit::Room,
         Unit::Poll,
     ];
@@ -50,10 +62,14 @@ impl Unit {
             Unit::Processor => "processor",
             Unit::Bus => "bus",
             Unit::Submission => "submission queues",
+            Unit::Command => "command processor",
+            Unit::Dma => "DMA engine",
             Unit::Engine => "protocol engine",
             Unit::Translation => "address translation",
             Unit::Read => "data read over the bus",
             Unit::Interface => "network interface",
+            Unit::Input => "input processor",
+            Unit::Event => "event processor",
             Unit::Room => "waiting for room",
             Unit::Poll => "polling",
         }
@@ -85,10 +101,14 @@ impl Stage {
     const FAR: [Unit; Unit::ALL.len()] = [
         Unit::Interface,
         Unit::Room,
+        Unit::Input,
         Unit::Submission,
+        Unit::Command,
+        Unit::Dma,
         Unit::Engine,
         Unit::Translation,
         Unit::Read,
+        Unit::Event,
         Unit::Bus,
         Unit::Poll,
         Unit::Processor,

@@ -1,15 +1,15 @@
 //! The protocol engine and the sending half of the network interface. See points 3 to 6 of the header of this module.
 
-use super::atc::{Look, Page};
 use super::submission::From;
 use super::{
-    Carries, Header, Job, MINI_PACKET, OperationId, Outbound, Purpose, REQUEST, Th, ThContent, ThContext,
-    ThEvent, ThSettings, Waiter,
+    Carries, Header, Job, MINI_PACKET, Outbound, Purpose, REQUEST, Th, ThContent, ThContext, ThEvent,
+    ThSettings, Waiter,
 };
 use crate::Place;
+use crate::host::atc::{Look, Page};
+use crate::host::bus::{self, Read, plus};
 use crate::host::memory::Address;
-use crate::host::pcie::{self, Read, plus};
-use crate::host::program::{CompletionKind, Verb};
+use crate::host::program::{CompletionKind, OperationId, Verb};
 use crate::host::story::{Stage, Story, Unit as In};
 use flitway_engine::Picos;
 use flitway_engine::random::{Purpose as RandomPurpose, Stream};
@@ -308,7 +308,7 @@ impl Engine {
         transfer.reading.push_back((bytes, story));
         self.units[usize::from(unit)].buffered += bytes;
         let tag = Purpose::Data(unit).tag();
-        cx.read(Read { tag, bytes: bytes as u32, place: pcie::Place::Memory });
+        cx.read(Read { tag, bytes: bytes as u32, place: bus::Place::Memory });
     }
 
     /// The unit and the rail whose turn it is, if there is a packet and room for it.

@@ -58,26 +58,24 @@
 //!
 //! What comes of something in no time comes at once, before whatever else has that date.
 
-mod atc;
 mod engine;
 mod receive;
 mod ring;
 mod submission;
 mod theory;
 
-pub use atc::{AtcCounts, AtcSettings};
-
 use crate::Place;
+use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
+use crate::host::bus;
 use crate::host::contents::Contents;
 use crate::host::memory::{Address, Memory};
-use crate::host::pcie;
-use crate::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
+use crate::host::pcie::PcieSettings;
+use crate::host::program::{Completion, CompletionKind, Operation, OperationId, Program, Submission, Verb};
 use crate::host::story::Story;
 use crate::host::{
     AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
     Surroundings,
 };
-use atc::{Atc, Look, Page};
 use engine::Engine;
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::Delivery;
@@ -112,7 +110,9 @@ const EQ_PAGE: u64 = MPQ_PAGE + 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThSettings {
     /// The host that it is on.
-    pub host: HostSettings,
+    pub host: HostSettings<PcieSettings>,
+    /// The time that a processor takes to write a descriptor into memory.
+    pub store: Picos,
     /// Submission queues on the chip.
     pub hdqs: u32,
     /// Descriptors that each holds.
@@ -227,17 +227,6 @@ pub struct Job {
     pub tells_left: bool,
     /// Until now.
     pub story: Story,
-}
-
-/// What names an operation: its node, its process and its number there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct OperationId {
-    /// Who posted it.
-    pub node: NodeId,
-    /// Which process there.
-    pub process: u8,
-    /// The how manieth of that process.
-    pub number: u64,
 }
 
 /// A packet on its way to a NIC port.
@@ -414,7 +403,7 @@ impl Th {
 
     fn read_translation(&self, cx: &mut ThContext<'_>, page: Page) {
         let tag = Purpose::Translation(page).tag();
-        cx.read(pcie::Read { tag, bytes: TRANSLATION, place: pcie::Place::Memory });
+        cx.read(bus::Read { tag, bytes: TRANSLATION, place: bus::Place::Memory });
     }
 
     /// A translation is there.
@@ -461,6 +450,7 @@ impl OnABus for ThSettings {
 }
 
 impl Device for Th {
+    type Bus = PcieSettings;
     type Event = ThEvent;
     type Content = ThContent;
 

@@ -1,14 +1,15 @@
 //! The receive path. See points 7 to 9 of the header of this module.
 
-use super::atc::{Look, Page};
 use super::ring::Ring;
 use super::{
-    Carries, DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, OperationId, Rings, Th, ThContent,
-    ThContext, ThEvent, ThSettings, Waiter,
+    Carries, DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Rings, Th, ThContent, ThContext,
+    ThEvent, ThSettings, Waiter,
 };
+use crate::host::atc::{Look, Page};
+use crate::host::buffer::ReceiveBuffer;
+use crate::host::bus::plus;
 use crate::host::memory::Address;
-use crate::host::pcie::plus;
-use crate::host::program::{Completion, CompletionKind, Verb};
+use crate::host::program::{Completion, CompletionKind, OperationId, Verb};
 use crate::host::story::{Story, Unit};
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
@@ -17,10 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// What the NIC has received.
 #[derive(Debug)]
 pub(super) struct Receive {
-    /// Free bytes of the receive buffer.
-    room: u32,
-    /// Packets that wait for room in NIC ports.
-    waiting: VecDeque<(Delivery, ThContent)>,
+    buffer: ReceiveBuffer<ThContent>,
     /// By process.
     mpqs: Box<[Ring<Write>]>,
     eqs: Box<[Ring<Write>]>,
@@ -65,8 +63,7 @@ enum WriteKind {
 impl Receive {
     pub(super) fn new(settings: &ThSettings, processes: usize) -> Self {
         Receive {
-            room: settings.receive_buffer,
-            waiting: VecDeque::new(),
+            buffer: ReceiveBuffer::new(settings.receive_buffer),
             mpqs: (0..processes).map(|_| Ring::new(settings.mpq)).collect(),
             eqs: (0..processes).map(|_| Ring::new(settings.eq)).collect(),
             told: (0..processes).map(|_| VecDeque::new()).collect(),
@@ -83,7 +80,7 @@ impl Receive {
 
     pub(super) fn is_idle(&self) -> bool {
         let mut rings = self.mpqs.iter().chain(&self.eqs);
-        self.waiting.is_empty() && rings.all(Ring::is_idle) && self.arrived.is_empty()
+        self.buffer.is_idle() && rings.all(Ring::is_idle) && self.arrived.is_empty()
     }
 }
 
@@ -91,11 +88,9 @@ impl Th {
     /// A packet is in a NIC port.
     pub(super) fn take_in(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, mut content: ThContent) {
         cx.cross(&mut content.header.story, delivery);
-        if self.receive.waiting.is_empty() && self.receive.room >= u32::from(delivery.payload) {
-            self.accept(cx, delivery, content);
-        } else {
-            self.counts.held += 1;
-            self.receive.waiting.push_back((*delivery, content));
+        match self.receive.buffer.enter(delivery, content) {
+            Some(content) => self.accept(cx, delivery, content),
+            None => self.counts.held += 1,
         }
     }
 
@@ -103,7 +98,6 @@ impl Th {
     fn accept(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: ThContent) {
         let ThContent { mut header, data } = content;
         let payload = u32::from(delivery.payload);
-        self.receive.room -= payload;
         cx.drain(delivery);
         let parsed = plus(plus(cx.at, self.settings.receive), self.settings.parse);
         header.story.pass(Unit::Room, cx.at);
@@ -113,11 +107,8 @@ impl Th {
 
     /// Bytes of the receive buffer are free.
     pub(super) fn freed(&mut self, cx: &mut ThContext<'_>, bytes: u32) {
-        self.receive.room += bytes;
-        while let Some((delivery, _)) = self.receive.waiting.front()
-            && self.receive.room >= u32::from(delivery.payload)
-            && let Some((delivery, content)) = self.receive.waiting.pop_front()
-        {
+        self.receive.buffer.free(bytes);
+        while let Some((delivery, content)) = self.receive.buffer.admit() {
             self.accept(cx, &delivery, content);
         }
     }

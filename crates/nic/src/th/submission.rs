@@ -1,10 +1,8 @@
 //! Submission: descriptors on their way to a unit. See points 1 to 3 of the header of this module.
 
-use super::{
-    DESCRIPTOR, DOORBELL, Job, OperationId, POINTER, Purpose, Queue, ThContext, ThEvent, ThSettings,
-};
-use crate::host::pcie::{Place, Read, plus};
-use crate::host::program::{Submission, Verb};
+use super::{DESCRIPTOR, DOORBELL, Job, POINTER, Purpose, Queue, ThContext, ThEvent, ThSettings};
+use crate::host::bus::{Place, Read, plus};
+use crate::host::program::{OperationId, Submission, Verb};
 use crate::host::story::Unit;
 use crate::host::{Post, Posting};
 use flitway_engine::Picos;
@@ -101,7 +99,7 @@ impl Submissions {
         let bus = *cx.bus.settings();
         let (queue, begins, bytes) = match post.operation.by {
             Submission::Hdq => (Queue::Hdq(process), cx.at, DESCRIPTOR),
-            Submission::Sdq => (Queue::Sdq(process), plus(cx.at, settings.host.store), DOORBELL),
+            Submission::Sdq => (Queue::Sdq(process), plus(cx.at, settings.store), DOORBELL),
         };
         // All are asked for now, so that none of the next descriptor comes in between, however fast a processor is.
         let (mut left, mut written) = (bytes, begins);

@@ -1,7 +1,8 @@
 //! What an operation takes in an idle machine, in closed form, if it needs one packet of data and all translations are known.
 
 use super::{ENTRY_HEAD, EVENT, MINI_PACKET, REQUEST, ThSettings};
-use crate::host::pcie::{PcieSettings, REFERENCE_BYTES, Reference, plus};
+use crate::host::bus::{BusSettings, REFERENCE_BYTES, Reference, plus};
+use crate::host::pcie::PcieSettings;
 use crate::host::program::{Operation, Submission, Verb};
 use crate::host::{Network, Way};
 use flitway_engine::Picos;
@@ -49,7 +50,7 @@ fn descriptor_at(settings: &ThSettings, by: Submission) -> Picos {
     match by {
         Submission::Hdq => host.bus.write_latency,
         Submission::Sdq => {
-            let rung = plus(plus(host.store, host.bus.burst_time), host.bus.tlp(super::DOORBELL));
+            let rung = plus(plus(settings.store, host.bus.burst_time), host.bus.tlp(super::DOORBELL));
             let rung = plus(rung, host.bus.flight(Reference::Write));
             plus(rung, host.bus.cached_read_latency)
         }

@@ -2,7 +2,8 @@
 
 use super::{Due, Host};
 use flitway_engine::Picos;
-use flitway_nic::host::pcie::{BusCounts, PcieSettings, REFERENCE_BYTES, REFERENCE_POST_BYTES};
+use flitway_nic::host::bus::{BusCounts, REFERENCE_BYTES, REFERENCE_POST_BYTES};
+use flitway_nic::host::pcie::PcieSettings;
 
 /// What a read is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

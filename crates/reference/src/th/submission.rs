@@ -42,7 +42,7 @@ impl Host {
         let (burst, burst_time) = (self.settings.host.bus.burst, self.settings.host.bus.burst_time);
         let (queue, mut left, mut time) = match by {
             Submission::Hdq => (Queue::Hdq(process.into()), DESCRIPTOR, Picos(0)),
-            Submission::Sdq => (Queue::Sdq(process.into()), DOORBELL, self.settings.host.store),
+            Submission::Sdq => (Queue::Sdq(process.into()), DOORBELL, self.settings.store),
         };
         while left > 0 {
             let bytes = left.min(burst);

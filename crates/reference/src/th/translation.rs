@@ -2,7 +2,8 @@
 
 use super::receive::Write;
 use super::{Host, bus::Purpose};
-use flitway_nic::th::{AtcSettings, TRANSLATION};
+use flitway_nic::host::atc::AtcSettings;
+use flitway_nic::th::TRANSLATION;
 
 /// A page of a process.
 pub(super) type Page = (u8, u64);

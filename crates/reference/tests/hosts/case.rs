@@ -5,9 +5,11 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::host::HostSettings;
-use flitway_nic::host::pcie::{PcieSettings, Reference};
+use flitway_nic::host::atc::AtcSettings;
+use flitway_nic::host::bus::{BusSettings as _, Reference};
+use flitway_nic::host::pcie::PcieSettings;
 use flitway_nic::host::program::{Completion, Operation, Program, Submission};
-use flitway_nic::th::{AtcSettings, MINI_PACKET, ThSettings};
+use flitway_nic::th::{MINI_PACKET, ThSettings};
 use flitway_switch::AnyFabric;
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
@@ -229,13 +231,15 @@ fn operation(
 }
 
 fn settings(dice: &mut Dice) -> ThSettings {
-    let host = HostSettings { bus: bus(dice), poll: dice.time(), store: dice.time() };
+    let host = HostSettings { bus: bus(dice), poll: dice.time() };
+    let store = dice.time();
     let mtu = dice.pick(&[128, 128, 256, 512]);
     let request = host.bus.read_request;
     let sdq_groups = dice.between(1, 3);
     let ways = dice.between(1, 2);
     ThSettings {
         host,
+        store,
         hdqs: dice.between(1, PROCESSES),
         hdq_depth: dice.between(1, 4),
         sdqs: sdq_groups * dice.between(PROCESSES.div_ceil(sdq_groups), 4),

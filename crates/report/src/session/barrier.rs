@@ -9,7 +9,7 @@ use crate::point::{Point, Scale};
 use crate::recorder::{Batch, Recorder};
 use flitway_fabric::barrier::{Faults, Loss};
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::{BarrierId, NicPorts, Simulation};
+use flitway_fabric::{BarrierId, Simulation};
 use flitway_nic::Nic;
 use flitway_process::PlanError;
 use flitway_process::synchroniser::{BarrierPlan, Method, PlanSettings};
@@ -283,7 +283,7 @@ impl Session {
         if offers.barriers.is_none() && settings.by.is_of_switches() && !goes_by_ranges {
             return Err(BarrierMisfit::NoEngine { has_ranges: ranges.is_some() });
         }
-        if settings.by == Method::Conditional && self.fabric.nic_ports == NicPorts::Bounded {
+        if settings.by == Method::Conditional && self.fabric.nic_ports.are_bounded() {
             return Err(BarrierMisfit::NoTests);
         }
         let mtu = self.machine.packet.mtu_bytes;

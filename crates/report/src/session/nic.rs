@@ -289,15 +289,12 @@ impl NicResult {
                 (self.clock.nanos(flits as f64 / f64::from(self.rails) / carries) * 1e3) as u64
             };
             let [out_of, into] = self.carries[side];
-            let parts = [
-                ("processor", processor),
-                ("bus to the NIC", bus.down),
-                ("bus from the NIC", bus.up),
-                ("reads under way on the bus", bus.full),
+            let links = [
                 ("link into the node", link(*flits, into)),
                 ("link out of the node", link(self.hosts[1 - side].flits, out_of)),
             ];
-            let all = parts.into_iter().chain(full.iter().copied());
+            let parts = std::iter::once(("processor", processor)).chain(bus.busy()).chain(links);
+            let all = parts.chain(full.iter().copied());
             all.map(move |(part, time)| Busy { part, side, share: (time as f64 / whole).min(1.0) })
         };
         let mut all: Vec<Busy> = of(0).chain(of(1)).collect();

@@ -102,7 +102,8 @@
 //! which it does, the packet's flits leave the buffer, one a cycle, each with a credit for the sender as from the buffer of a
 //! switch. A packet whose last flit is sent for the first time in cycle `t` has left its source queue, and the NIC hears so,
 //! in cycle `t + 1`. One that is corrupt, or a copy that comes again, leaves the buffer as if it were drained in the cycle in
-//! which it would be delivered.
+//! which it would be delivered. If NIC ports are *answering* too, the NIC hears of the answer to any packet that comes to its
+//! NIC port in cycle `t`, unless that is a NACK, in cycle `t + 1`; first of what has left the source queue.
 
 mod forecast;
 mod nic;

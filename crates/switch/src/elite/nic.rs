@@ -16,7 +16,7 @@ use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
-use flitway_fabric::{BarrierId, Delivery, Flow, Packet};
+use flitway_fabric::{BarrierId, Delivery, Flow, NicPorts, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -147,7 +147,8 @@ impl Port {
         lane.credits.reset(now, lane.sent + u64::from(settings.buffer_flits));
         let verdict = lane.verdict;
         lane.release(now);
-        if lane.is_broadcast && verdict != Verdict::Nack {
+        let tells = lane.is_broadcast || cx.shared.nic_ports == NicPorts::Answering;
+        if tells && verdict != Verdict::Nack {
             self.answered.push_back((now + 1, lane.flow, verdict == Verdict::True));
         }
         if let Some(mut state) = self.kept[vc].take().filter(|_| verdict == Verdict::Nack) {

@@ -2,7 +2,8 @@
 
 use flitway_engine::Picos;
 use flitway_nic::NicSettings;
-use flitway_nic::th::{AtcSettings, DESCRIPTOR, MINI_PACKET, ThSettings};
+use flitway_nic::host::atc::AtcSettings;
+use flitway_nic::th::{DESCRIPTOR, MINI_PACKET, ThSettings};
 
 use super::{MODEL as SELECTOR, Model};
 use crate::code::Code;
@@ -150,6 +151,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
     let mtu = values.quantity_u32(&packet::MTU);
     let settings = ThSettings {
         host: host?,
+        store: time(&host::STORE)?,
         hdqs: values.count(&HDQS)?,
         hdq_depth: values.count(&HDQ_DEPTH)?,
         sdqs: values.count(&SDQS)?,

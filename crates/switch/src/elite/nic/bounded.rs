@@ -7,7 +7,7 @@ use crate::elite::sender::post;
 use crate::elite::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
-use flitway_fabric::{Delivery, Flow, NicPorts};
+use flitway_fabric::{Delivery, Flow};
 use flitway_wiring::{NodeId, RailId};
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ impl Kept {
 
 impl Bounded {
     pub(super) fn new(shared: &Shared, wires: &NodeWires) -> Option<Box<Self>> {
-        let is_bounded = shared.nic_ports == NicPorts::Bounded;
+        let is_bounded = shared.nic_ports.are_bounded();
         let kept = (0..shared.vcs).map(|_| Kept::default());
         is_bounded
             .then(|| Box::new(Bounded { back: wires.back, kept: kept.collect(), sent: VecDeque::new() }))

@@ -9,7 +9,7 @@ use flitway_fabric::deadlock::{Fifo, Need, Side, Waiting};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::Conservation;
-use flitway_fabric::{Delivery, Flow, FlowKind, NicPorts};
+use flitway_fabric::{Delivery, Flow, FlowKind};
 use flitway_wiring::{Destination, NodeId, PortId};
 use std::collections::VecDeque;
 
@@ -43,7 +43,7 @@ impl Bounded {
             is_delivered: false,
             empty_at: Cycle::ZERO,
         };
-        (shared.nic_ports == NicPorts::Bounded).then(|| {
+        (shared.nic_ports.are_bounded()).then(|| {
             Box::new(Bounded { kept: vec![kept; shared.timing.vcs].into(), leaving: VecDeque::new() })
         })
     }

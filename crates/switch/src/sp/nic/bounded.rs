@@ -6,7 +6,7 @@ use crate::sp::packet_state::{Inbox, PacketState};
 use crate::sp::{Cx, Shared, link};
 use flitway_engine::Cycle;
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
-use flitway_fabric::{Flow, FlowKind, NicPorts};
+use flitway_fabric::{Flow, FlowKind};
 use flitway_wiring::NodeId;
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ pub(super) struct Bounded {
 
 impl Bounded {
     pub(super) fn new(shared: &Shared, wires: &NodeWires) -> Option<Box<Self>> {
-        (shared.nic_ports == NicPorts::Bounded).then(|| {
+        (shared.nic_ports.are_bounded()).then(|| {
             Box::new(Bounded {
                 back: wires.back,
                 coming: VecDeque::new(),

@@ -8,7 +8,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::deadlock::{Fifo, Waiting};
 use flitway_fabric::pool::{List, Pool, Slot};
 use flitway_fabric::simulation::Conservation;
-use flitway_fabric::{Delivery, Flow, FlowKind, NicPorts};
+use flitway_fabric::{Delivery, Flow, FlowKind};
 use flitway_wiring::{NodeId, RailId};
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ impl Bounded {
             empty_at: Cycle::ZERO,
             flits: 0,
         };
-        (shared.nic_ports == NicPorts::Bounded)
+        (shared.nic_ports.are_bounded())
             .then(|| Box::new(Bounded { kept: vec![kept; shared.vcs].into(), leaving: VecDeque::new() }))
     }
 

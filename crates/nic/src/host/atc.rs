@@ -18,11 +18,11 @@ pub struct AtcSettings {
 }
 
 /// A page of a process.
-pub(super) type Page = (u8, u64);
+pub(crate) type Page = (u8, u64);
 
 /// What comes of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(crate) enum Look {
     /// It is there.
     Hit,
     /// It is not. Whoever asked waits.
@@ -45,7 +45,7 @@ pub struct AtcCounts {
 
 /// An address translation cache, and who waits for what it reads.
 #[derive(Clone, Debug)]
-pub(super) struct Atc<W> {
+pub(crate) struct Atc<W> {
     settings: AtcSettings,
     /// By set, if it has any: its pages, the least recently used first. Made when it is needed, for there are many nodes.
     sets: BTreeMap<u64, Vec<Page>>,
@@ -60,7 +60,7 @@ pub(super) struct Atc<W> {
 
 impl<W> Atc<W> {
     /// An empty one.
-    pub(super) fn new(settings: AtcSettings) -> Self {
+    pub(crate) fn new(settings: AtcSettings) -> Self {
         Atc {
             settings,
             sets: BTreeMap::new(),
@@ -72,12 +72,12 @@ impl<W> Atc<W> {
     }
 
     /// The page in which `byte` of `process` is.
-    pub(super) fn page(&self, process: u8, byte: u64) -> Page {
+    pub(crate) fn page(&self, process: u8, byte: u64) -> Page {
         (process, byte / self.settings.page)
     }
 
     /// What it has done.
-    pub(super) fn counts(&self) -> AtcCounts {
+    pub(crate) fn counts(&self) -> AtcCounts {
         self.counts
     }
 
@@ -88,7 +88,7 @@ impl<W> Atc<W> {
     }
 
     /// Looks for the translation of `page`; `waiter` waits if it is not there.
-    pub(super) fn look(&mut self, page: Page, waiter: impl FnOnce() -> W) -> Look {
+    pub(crate) fn look(&mut self, page: Page, waiter: impl FnOnce() -> W) -> Look {
         if self.settings.is_preloaded {
             self.counts.hits += 1;
             return Look::Hit;
@@ -117,7 +117,7 @@ impl<W> Atc<W> {
     }
 
     /// The translation of `page` has been read: who waited for it, and the page to be read next.
-    pub(super) fn fill(&mut self, page: Page) -> (Vec<W>, Option<Page>) {
+    pub(crate) fn fill(&mut self, page: Page) -> (Vec<W>, Option<Page>) {
         let (set, ways) = (self.set(page), self.settings.ways as usize);
         let pages = self.sets.entry(set).or_default();
         if pages.len() == ways {
@@ -133,7 +133,7 @@ impl<W> Atc<W> {
     }
 
     /// Whether nothing waits for a translation.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
 }

@@ -1,0 +1,329 @@
+//! A bus between the processors and memory of a host and a device, whichever it is: what has to wait for what.
+//!
+//! # What happens when
+//!
+//! * A bus carries one thing after the other, in the order in which they are asked for: in each direction by itself, or, if it
+//!   is *half duplex*, in both together. How long it takes for each is said with the kind of bus.
+//! * **A write of a processor** goes to the device for each burst, when that has been written. The device has it a fixed time,
+//!   the *write flight*, after it has ended.
+//! * **A posted write of the device** goes to memory in as many pieces as the bus needs, one behind the other. Memory has all of
+//!   it a fixed time, the *post flight*, after the last has ended. A later write is never seen before an earlier one.
+//! * **A read of the device** takes a tag, for which it waits if all are in use, in the order of asking. Its request goes to
+//!   memory. A fixed time after it has ended, that of memory or of a cache as the device says, the data go to the device. When
+//!   they have ended the tag is free, for the next read that waits, and the device has the data.
+//! * The settings say what a reference takes on an idle bus, as platforms are measured: a write of [`REFERENCE_BYTES`] by a
+//!   processor from its first byte, a posted write of [`REFERENCE_POST_BYTES`], a read of [`REFERENCE_BYTES`]. The fixed times
+//!   are what is left of those without what the bus takes and, for a write, without the time that the processor takes.
+
+use super::agenda::Agenda;
+use flitway_engine::Picos;
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+/// The size of the writes and reads that the settings give the latency of, in bytes.
+pub const REFERENCE_BYTES: u32 = 128;
+
+/// The size of such posted writes, in bytes.
+pub const REFERENCE_POST_BYTES: u32 = 8;
+
+/// The settings of a kind of bus, and of the processors that write over it.
+pub trait BusSettings: Copy + Debug + Send + Sync + 'static {
+    /// It carries one thing at a time, in either direction.
+    const IS_HALF_DUPLEX: bool;
+
+    /// The time on the bus of a burst of `bytes` that a processor writes.
+    fn written(&self, bytes: u32) -> Picos;
+
+    /// The time on the bus of `bytes` that the device writes.
+    fn posted(&self, bytes: u32) -> Picos;
+
+    /// The time on the bus of the request of a read.
+    fn request(&self) -> Picos;
+
+    /// The time on the bus of `bytes` that were read.
+    fn completed(&self, bytes: u32) -> Picos;
+
+    /// Bytes that a processor writes as one burst.
+    fn burst(&self) -> u32;
+
+    /// The time that a processor takes for each.
+    fn burst_time(&self) -> Picos;
+
+    /// Data of one read at most, in bytes.
+    fn read_request(&self) -> u32;
+
+    /// Reads under way at most.
+    fn reads(&self) -> u32;
+
+    /// What a reference takes on an idle bus.
+    fn latency(&self, of: Reference) -> Picos;
+
+    /// Bursts that a processor writes `bytes` in.
+    fn bursts(&self, bytes: u32) -> u32 {
+        bytes.div_ceil(self.burst()).max(1)
+    }
+
+    /// When an idle bus has carried `bytes` that a processor begins to write at the start.
+    fn all_written(&self, bytes: u32) -> Picos {
+        let mut bus = Picos(0);
+        for burst in 1..=self.bursts(bytes) {
+            // It begins when the burst has been written and the one before has ended.
+            let written = self.burst_time().0 * u64::from(burst);
+            let bytes = self.burst().min(bytes - (burst - 1) * self.burst());
+            bus = plus(Picos(written).max(bus), self.written(bytes));
+        }
+        bus
+    }
+
+    /// What bus and processor take of a latency.
+    fn least(&self, of: Reference) -> Picos {
+        match of {
+            Reference::Write => self.all_written(REFERENCE_BYTES),
+            Reference::Post => self.posted(REFERENCE_POST_BYTES),
+            Reference::Read | Reference::CachedRead => plus(self.request(), self.completed(REFERENCE_BYTES)),
+        }
+    }
+
+    /// What is left of it.
+    fn flight(&self, of: Reference) -> Picos {
+        Picos(self.latency(of).0 - self.least(of).0)
+    }
+
+    /// The first latency that is too short for the bus itself.
+    fn too_short(&self) -> Option<TooShort> {
+        let all = [Reference::Write, Reference::Post, Reference::Read, Reference::CachedRead];
+        all.into_iter().find_map(|of| {
+            let least = self.least(of);
+            (self.latency(of) < least).then_some(TooShort { of, least })
+        })
+    }
+}
+
+/// A latency that is shorter than the bus alone takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooShort {
+    /// What it is the latency of.
+    pub of: Reference,
+    /// What the bus and the processor take of it.
+    pub least: Picos,
+}
+
+/// What a setting gives the latency of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// A write by a processor.
+    Write,
+    /// A posted write.
+    Post,
+    /// A read from memory.
+    Read,
+    /// A read from a cache.
+    CachedRead,
+}
+
+/// Where a device reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In memory.
+    Memory,
+    /// What a processor has in its cache.
+    Cache,
+}
+
+/// What is due on a bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusEvent {
+    /// Memory has the data of a read.
+    Found(Read),
+    /// The device has them.
+    Completed(Read),
+}
+
+/// A read of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// What names it to the device.
+    pub tag: u64,
+    /// Data in bytes.
+    pub bytes: u32,
+    /// Where.
+    pub place: Place,
+}
+
+/// A posted write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posted {
+    /// When the bus has carried all of it.
+    pub sent: Picos,
+    /// When memory has it.
+    pub visible: Picos,
+}
+
+/// A bus.
+#[derive(Clone, Debug)]
+pub struct Bus<S> {
+    settings: S,
+    write_flight: Picos,
+    post_flight: Picos,
+    memory: Picos,
+    cache: Picos,
+    /// When each direction has carried everything asked for so far; a half-duplex bus has the first alone.
+    down: Picos,
+    up: Picos,
+    /// Reads under way, and those that wait for a tag.
+    reads: u32,
+    waiting: VecDeque<Read>,
+    /// Since when all tags have been in use, while they are.
+    full_since: Picos,
+    counts: BusCounts,
+}
+
+/// What a bus has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusCounts {
+    /// Picoseconds in which it was busy with what went to the device.
+    pub down: u64,
+    /// The same of what came from it.
+    pub up: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Reads that waited for a tag.
+    pub reads_waited: u64,
+    /// Picoseconds in which all tags were in use.
+    pub full: u64,
+    /// Both directions share one set of wires.
+    pub is_half_duplex: bool,
+}
+
+impl BusCounts {
+    /// Picoseconds in which parts of the bus were busy, each by its name.
+    #[must_use]
+    pub fn busy(&self) -> Vec<(&'static str, u64)> {
+        let reads = ("reads under way on the bus", self.full);
+        if self.is_half_duplex {
+            vec![("bus", self.down + self.up), reads]
+        } else {
+            vec![("bus to the NIC", self.down), ("bus from the NIC", self.up), reads]
+        }
+    }
+}
+
+impl<S: BusSettings> Bus<S> {
+    /// An idle bus.
+    ///
+    /// # Panics
+    /// If a latency is [too short](BusSettings::too_short).
+    #[must_use]
+    pub fn new(settings: &S) -> Self {
+        assert_eq!(settings.too_short(), None, "the bus is part of its latencies");
+        Bus {
+            settings: *settings,
+            write_flight: settings.flight(Reference::Write),
+            post_flight: settings.flight(Reference::Post),
+            memory: settings.flight(Reference::Read),
+            cache: settings.flight(Reference::CachedRead),
+            down: Picos(0),
+            up: Picos(0),
+            reads: 0,
+            waiting: VecDeque::new(),
+            full_since: Picos(0),
+            counts: BusCounts { is_half_duplex: S::IS_HALF_DUPLEX, ..BusCounts::default() },
+        }
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn settings(&self) -> &S {
+        &self.settings
+    }
+
+    /// What it has carried.
+    #[must_use]
+    pub fn counts(&self) -> BusCounts {
+        self.counts
+    }
+
+    /// A processor has written a burst of `bytes` at `at`: when the device has it.
+    pub fn write(&mut self, at: Picos, bytes: u32) -> Picos {
+        plus(self.go_down(at, self.settings.written(bytes)), self.write_flight)
+    }
+
+    /// The device writes `bytes` at `at`.
+    pub fn post(&mut self, at: Picos, bytes: u32) -> Posted {
+        let sent = self.go_up(at, self.settings.posted(bytes));
+        Posted { sent, visible: plus(sent, self.post_flight) }
+    }
+
+    /// The device reads at `at`.
+    ///
+    /// # Panics
+    /// If it reads more than a request may.
+    pub fn read<E: From<BusEvent>>(&mut self, at: Picos, read: Read, agenda: &mut Agenda<E>) {
+        assert!(read.bytes <= self.settings.read_request(), "a read is cut into requests: {read:?}");
+        self.counts.reads += 1;
+        if self.reads == self.settings.reads() {
+            self.counts.reads_waited += 1;
+            self.waiting.push_back(read);
+        } else {
+            self.request(at, read, agenda);
+        }
+    }
+
+    /// The request of a read, which has a tag, goes up.
+    fn request<E: From<BusEvent>>(&mut self, at: Picos, read: Read, agenda: &mut Agenda<E>) {
+        self.reads += 1;
+        if self.reads == self.settings.reads() {
+            self.full_since = at;
+        }
+        let asked = self.go_up(at, self.settings.request());
+        let flight = match read.place {
+            Place::Memory => self.memory,
+            Place::Cache => self.cache,
+        };
+        agenda.ask(plus(asked, flight), E::from(BusEvent::Found(read)));
+    }
+
+    /// What was due at `at`; the read that has been completed, if it was that.
+    pub fn handle<E: From<BusEvent>>(
+        &mut self,
+        at: Picos,
+        event: BusEvent,
+        agenda: &mut Agenda<E>,
+    ) -> Option<Read> {
+        match event {
+            BusEvent::Found(read) => {
+                let done = self.go_down(at, self.settings.completed(read.bytes));
+                agenda.ask(done, E::from(BusEvent::Completed(read)));
+                None
+            }
+            BusEvent::Completed(read) => {
+                if self.reads == self.settings.reads() {
+                    self.counts.full += at.0 - self.full_since.0;
+                }
+                self.reads -= 1;
+                if let Some(next) = self.waiting.pop_front() {
+                    self.request(at, next, agenda);
+                }
+                Some(read)
+            }
+        }
+    }
+
+    fn go_down(&mut self, at: Picos, time: Picos) -> Picos {
+        self.counts.down += time.0;
+        self.down = plus(self.down.max(at), time);
+        self.down
+    }
+
+    fn go_up(&mut self, at: Picos, time: Picos) -> Picos {
+        self.counts.up += time.0;
+        let free = if S::IS_HALF_DUPLEX { &mut self.down } else { &mut self.up };
+        *free = plus((*free).max(at), time);
+        *free
+    }
+}
+
+/// Both spans, one after the other.
+pub(crate) fn plus(a: Picos, b: Picos) -> Picos {
+    Picos(a.0 + b.0)
+}
