@@ -66,6 +66,8 @@ macro_rules! nics {
             $($(#[$meta])* $Name($Settings),)+
             /// That of TH Express-2, on the bus of a host. Processes that hand packets to the NIC ports themselves pass it by.
             Th(Box<th::ThSettings>),
+            /// That of QsNetII, on the bus of a host, which is passed by likewise.
+            Elan4(Box<elan4::ElanSettings>),
         }
 
         impl NicSettings {
@@ -74,7 +76,7 @@ macro_rules! nics {
             pub fn ports(&self) -> NicPorts {
                 match self {
                     $(NicSettings::$Name(_) => <$Settings as NicModel>::PORTS,)+
-                    NicSettings::Th(_) => NicPorts::Ideal,
+                    NicSettings::Th(_) | NicSettings::Elan4(_) => NicPorts::Ideal,
                 }
             }
 
@@ -84,6 +86,7 @@ macro_rules! nics {
                 match self {
                     $(NicSettings::$Name(_) => None,)+
                     NicSettings::Th(settings) => Some(&**settings),
+                    NicSettings::Elan4(settings) => Some(&**settings),
                 }
             }
 
@@ -92,7 +95,7 @@ macro_rules! nics {
             pub fn reply_places(&self) -> Option<u32> {
                 match self {
                     $(NicSettings::$Name(settings) => settings.reply_places(),)+
-                    NicSettings::Th(_) => None,
+                    NicSettings::Th(_) | NicSettings::Elan4(_) => None,
                 }
             }
         }
@@ -113,7 +116,7 @@ macro_rules! on_nic {
         match $any {
             $crate::NicSettings::Ideal($model) => $run,
             $crate::NicSettings::Bounded($model) => $run,
-            $crate::NicSettings::Th(_) => {
+            $crate::NicSettings::Th(_) | $crate::NicSettings::Elan4(_) => {
                 let $model = &$crate::ideal::IdealSettings;
                 $run
             }

@@ -10,7 +10,7 @@
 //!
 //! # What happens when
 //!
-//! Names in code font are settings (`ElanSettings`). Commands and data are in bytes; times are in picoseconds.
+//! Names in code font are settings ([`ElanSettings`]). Commands and data are in bytes; times are in picoseconds.
 //!
 //! 1. **Commands.** A put by STEN is cut into packets that end where addresses in the memory of the destination are a multiple
 //!    of `sten_packet`; the commands of each are [`COMMANDS`] and its data, rounded up to words of [`WORD`]. A get is one
@@ -56,3 +56,429 @@
 //!
 //! What comes of something in no time comes at once, before whatever else has that date. Where several things come of one, they
 //! come in the order in which the points above name them.
+
+mod command;
+mod dma;
+mod receive;
+mod theory;
+
+use crate::Place;
+use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
+use crate::host::contents::Contents;
+use crate::host::memory::{Address, Memory};
+use crate::host::pci_x::PciXSettings;
+use crate::host::program::{Completion, Operation, Program, Submission, Verb};
+use crate::host::story::Story;
+use crate::host::transfer::{Carries, Content, Departures, Header, Job};
+use crate::host::{
+    AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
+    Surroundings,
+};
+use command::Commands;
+use dma::Dma;
+use flitway_engine::random::{Purpose, Stream};
+use flitway_engine::{Clock, Picos};
+use flitway_fabric::{Delivery, NicPorts};
+use flitway_wiring::{NodeId, RailId};
+use receive::Receive;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes of the commands of a packet beside its data: to begin it, what is done at the destination, the address there, and
+/// the event. Source: [assumed], four words.
+pub const COMMANDS: u32 = 32;
+/// Bytes of a word: data of a packet are whole ones.
+pub const WORD: u32 = 8;
+/// Bytes of a DMA descriptor. Source: [assumed], eight words.
+pub const DESCRIPTOR: u32 = 64;
+/// Bytes in which the NIC tells of room in a command queue. Source: [assumed], a word.
+pub const POINTER: u32 = 8;
+/// Bytes of an event in memory. Source: [assumed], a word.
+pub const EVENT: u32 = 8;
+/// The most data of an operation in bytes. Source: [assumed], 31 bits.
+pub const TRANSFER: u64 = 1 << 31;
+/// Command queues: as many as the NIC keeps the heads of. Source: P-QS-039.
+pub const QUEUES: u32 = 8000;
+
+/// The settings of the NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElanSettings {
+    /// The host that it is on.
+    pub host: HostSettings<PciXSettings>,
+    /// The time for which a processor is busy with a put by DMA, until the descriptor has been written.
+    pub issue: Picos,
+    /// Bytes of a command queue: the commands of a packet and a quarter more at least.
+    pub queue: u32,
+    /// The time of a command through an empty queue.
+    pub command: Picos,
+    /// The time of the command processor for each word.
+    pub word_time: Picos,
+    /// The time from a command, or data, to the packet at the NIC port.
+    pub form: Picos,
+    /// The most data of a packet of STEN in bytes, a power of two.
+    pub sten_packet: u32,
+    /// Packets of a command queue that have not been answered at most.
+    pub window: u32,
+    /// Packet assemblers.
+    pub assemblers: u32,
+    /// The time from when the prefetcher takes a descriptor until it reads.
+    pub start: Picos,
+    /// Bytes that have been asked for and are in no packet; a read at least.
+    pub dma_buffer: u32,
+    /// Packets of the DMA engine in the source queue of the NIC port, or on their way there.
+    pub port_packets: u32,
+    /// The time of the input processor.
+    pub input: Picos,
+    /// Bytes of the input buffer; an MTU at least.
+    pub input_buffer: u32,
+    /// The time of the event processor for each event.
+    pub event: Picos,
+    /// A translation buffer: there are two.
+    pub tlb: AtcSettings,
+    /// The time to find a translation in the hash table.
+    pub walk: Picos,
+    /// The most data of a packet in bytes: a power of two, and no more than a page.
+    pub mtu: u32,
+}
+
+/// What is due within the NIC.
+#[derive(Debug)]
+pub enum ElanEvent {
+    /// A processor has written a burst of so many bytes, with the last part of these commands.
+    Burst(u8, u32, Vec<Command>),
+    /// Commands are in the queue of a process.
+    Queued(u8, Vec<Command>),
+    /// The command processor is free.
+    Ready,
+    /// A process knows of so many more free bytes of its queue.
+    Room(u8, u32),
+    /// A descriptor is in the run queue of the DMA engine.
+    Runs(Job),
+    /// The prefetcher begins to read.
+    Begins(Job),
+    /// A packet reaches the NIC port.
+    Hand(Outbound),
+    /// The input processor deals with a packet.
+    Dealt(Content, u32),
+    /// So many bytes of the input buffer are free.
+    Freed(u32),
+    /// Bytes are in memory.
+    Landed(Address, Box<[u8]>),
+    /// An event of a process fires.
+    Fires(u8, Completion),
+    /// A translation has been found.
+    Found(Side, Page),
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    /// What it is.
+    what: Order,
+    /// Bytes that it takes in its queue.
+    bytes: u32,
+}
+
+/// What a command says.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    /// A packet is made.
+    Packet(Outbound),
+    /// The DMA engine has to do this.
+    Descriptor(Job),
+}
+
+/// A packet on its way to the NIC port.
+#[derive(Clone, Copy, Debug)]
+pub struct Outbound {
+    /// Who made it.
+    maker: Maker,
+    to: NodeId,
+    /// Data in bytes.
+    payload: u16,
+    /// It is the last of its operation.
+    is_last: bool,
+    /// Its process wants to know when all have been answered.
+    tells_left: bool,
+    /// What it says; its bytes are read when it is handed to the NIC port.
+    header: Header,
+}
+
+/// What has made a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Maker {
+    /// STEN, of commands of so many bytes in the queue of a process.
+    Sten(u8, u32),
+    /// The DMA engine.
+    Dma,
+}
+
+/// Whose addresses a translation buffer translates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Those that the DMA engine reads.
+    Dma,
+    /// Those that the input processor writes.
+    Input,
+}
+
+/// Who waits for a translation.
+#[derive(Debug)]
+enum Waiter {
+    Prefetcher,
+    Write(Box<receive::Write>),
+}
+
+/// What a NIC has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ElanCounts {
+    /// Packets made by STEN, and by the DMA engine.
+    pub packets: [u64; 2],
+    /// Descriptors of the DMA engine, and those of them that gets of other nodes have brought.
+    pub descriptors: [u64; 2],
+    /// Packets that waited in the NIC port for room in the input buffer.
+    pub held: u64,
+    /// Events.
+    pub events: u64,
+}
+
+/// Elan4.
+#[derive(Debug)]
+pub struct Elan4 {
+    settings: ElanSettings,
+    commands: Commands,
+    dma: Dma,
+    receive: Receive,
+    /// By [`Side`].
+    tlbs: [Atc<Waiter>; 2],
+    lanes: Stream,
+    /// Packets in the network, by the number of their content.
+    under_way: BTreeMap<u64, Maker>,
+    leaving: Departures,
+    counts: ElanCounts,
+}
+
+type ElanContext<'a> = Context<'a, Elan4>;
+
+impl Elan4 {
+    /// The NIC of the node that `place` names.
+    #[must_use]
+    pub fn new(settings: &ElanSettings, place: Place, processes: usize) -> Self {
+        Elan4 {
+            settings: *settings,
+            commands: Commands::new(settings, processes),
+            dma: Dma::default(),
+            receive: Receive::new(settings),
+            tlbs: [Atc::new(settings.tlb), Atc::new(settings.tlb)],
+            lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
+            under_way: BTreeMap::new(),
+            leaving: Departures::default(),
+            counts: ElanCounts::default(),
+        }
+    }
+
+    /// A host with one of them, and a processor for each of `programs`.
+    #[must_use]
+    pub fn host(
+        settings: &ElanSettings,
+        place: Place,
+        memory: Memory,
+        programs: Vec<Box<dyn Program>>,
+        surroundings: Surroundings<Content>,
+    ) -> Box<dyn AnyHost> {
+        let nic = Elan4::new(settings, place, programs.len());
+        Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
+    }
+
+    /// A packet reaches the NIC port.
+    fn hand(&mut self, cx: &mut ElanContext<'_>, packet: &Outbound) {
+        let Outbound { maker, to, payload, is_last, tells_left, header } = *packet;
+        self.counts.packets[usize::from(maker == Maker::Dma)] += 1;
+        let (process, byte) = header.from;
+        let data = match header.what {
+            Carries::Request => None,
+            _ => cx.memory.read(Address { process, byte }, header.bytes),
+        };
+        let lane = self.lanes.bits() as u32;
+        let number = cx.send(to, RailId(0), lane, payload, Content { header, data });
+        self.under_way.insert(number, maker);
+        if tells_left {
+            self.leaving.hand(number, &header, is_last);
+        }
+    }
+
+    /// Looks for the translation of `page`, and seeks it if it must.
+    fn translate(
+        &mut self,
+        cx: &mut ElanContext<'_>,
+        side: Side,
+        page: Page,
+        waiter: impl FnOnce() -> Waiter,
+    ) -> Look {
+        let look = self.tlbs[side as usize].look(page, waiter);
+        if look == (Look::Miss { reads: true }) {
+            cx.ask(self.after(cx, self.settings.walk), ElanEvent::Found(side, page));
+        }
+        look
+    }
+
+    /// A translation has been found.
+    fn found(&mut self, cx: &mut ElanContext<'_>, side: Side, page: Page) {
+        let (waiters, next) = self.tlbs[side as usize].fill(page);
+        if let Some(page) = next {
+            cx.ask(self.after(cx, self.settings.walk), ElanEvent::Found(side, page));
+        }
+        for waiter in waiters {
+            match waiter {
+                Waiter::Prefetcher => self.page_known(cx),
+                Waiter::Write(write) => self.write(cx, *write),
+            }
+        }
+    }
+
+    /// So much later than now.
+    fn after(&self, cx: &ElanContext<'_>, time: Picos) -> Picos {
+        Picos(cx.at.0 + time.0)
+    }
+}
+
+impl Command {
+    fn story_mut(&mut self) -> &mut Story {
+        match &mut self.what {
+            Order::Packet(packet) => &mut packet.header.story,
+            Order::Descriptor(job) => &mut job.story,
+        }
+    }
+}
+
+impl OnABus for ElanSettings {
+    fn most(&self, _: Verb) -> (u64, &'static str) {
+        (TRANSFER, "[assumed]")
+    }
+
+    fn ways(&self, verb: Verb) -> &'static [Submission] {
+        match verb {
+            Verb::Put => &[Submission::Sten, Submission::Dma],
+            Verb::Get => &[Submission::Sten],
+            Verb::Send => &[],
+        }
+    }
+
+    fn ports(&self) -> NicPorts {
+        NicPorts::Answering
+    }
+
+    fn queues(&self, _: Submission) -> u32 {
+        QUEUES
+    }
+
+    fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts {
+        let (settings, contents) = (*self, Arc::new(Contents::new(nodes)));
+        let surroundings = Surroundings { clock, idle, contents };
+        Hosts(Arc::new(move |place: Place| {
+            Elan4::host(&settings, place, Memory::default(), programs(place.node), surroundings.clone())
+        }))
+    }
+
+    fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {
+        theory::seen_at(self, operation, network)
+    }
+}
+
+impl Device for Elan4 {
+    type Bus = PciXSettings;
+    type Event = ElanEvent;
+    type Content = Content;
+
+    fn post(&mut self, cx: &mut ElanContext<'_>, process: u8, post: &Post) -> Posting {
+        self.commands.post(cx, process, post, &self.settings)
+    }
+
+    fn handle(&mut self, cx: &mut ElanContext<'_>, event: ElanEvent) {
+        match event {
+            ElanEvent::Burst(process, bytes, commands) => command::burst(cx, process, bytes, commands),
+            ElanEvent::Queued(process, commands) => {
+                self.commands.queued(process, commands);
+                self.work(cx);
+            }
+            ElanEvent::Ready => {
+                self.commands.free();
+                self.work(cx);
+            }
+            ElanEvent::Room(process, bytes) => self.commands.has_room(cx, process, bytes),
+            ElanEvent::Runs(job) => self.runs(cx, job),
+            ElanEvent::Begins(job) => self.begins(cx, job),
+            ElanEvent::Hand(packet) => self.hand(cx, &packet),
+            ElanEvent::Dealt(content, payload) => self.dealt(cx, content, payload),
+            ElanEvent::Freed(bytes) => self.freed(cx, bytes),
+            ElanEvent::Landed(to, data) => cx.memory.write(to, &data),
+            ElanEvent::Fires(process, completion) => self.fires(cx, process, completion),
+            ElanEvent::Found(side, page) => self.found(cx, side, page),
+        }
+    }
+
+    fn has_read(&mut self, cx: &mut ElanContext<'_>, _: u64) {
+        self.data_read(cx);
+    }
+
+    fn receive(&mut self, cx: &mut ElanContext<'_>, delivery: &Delivery, content: Content) {
+        self.take_in(cx, delivery, content);
+    }
+
+    fn sent(&mut self, cx: &mut ElanContext<'_>, _: RailId, number: u64) {
+        if self.under_way.get(&number) == Some(&Maker::Dma) {
+            self.dma.port_has_room();
+            self.assemble(cx);
+        }
+    }
+
+    fn answered(&mut self, cx: &mut ElanContext<'_>, number: u64) {
+        let maker =
+            self.under_way.remove(&number).expect("a packet is answered once, after it was handed on");
+        if let Some(header) = self.leaving.leave(number) {
+            self.has_left(cx, header);
+        }
+        if let Maker::Sten(process, bytes) = maker {
+            self.commands.answered(cx, process, bytes);
+            self.work(cx);
+        }
+    }
+
+    fn seen(&mut self, _: &mut ElanContext<'_>, _: u8) {}
+
+    fn is_idle(&self) -> bool {
+        let tlbs_are = self.tlbs.iter().all(Atc::is_idle);
+        let nics_are = self.commands.is_idle() && self.dma.is_idle() && self.receive.is_idle();
+        nics_are && tlbs_are && self.under_way.is_empty()
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let ElanCounts { packets, descriptors, held, events } = self.counts;
+        let [of_dma, of_input] = self.tlbs.each_ref().map(Atc::counts);
+        let AtcCounts { hits, misses, replaced } = AtcCounts {
+            hits: of_dma.hits + of_input.hits,
+            misses: of_dma.misses + of_input.misses,
+            replaced: of_dma.replaced + of_input.replaced,
+        };
+        vec![
+            ("packets of STEN", packets[0]),
+            ("packets of the DMA engine", packets[1]),
+            ("descriptors of the DMA engine", descriptors[0]),
+            ("of those, brought by gets of other nodes", descriptors[1]),
+            ("packets held in the NIC port", held),
+            ("events", events),
+            ("translations in the TLBs", hits),
+            ("translations sought in SDRAM", misses),
+            ("translations replaced", replaced),
+        ]
+    }
+
+    fn full(&self, at: Picos) -> Vec<(&'static str, u64)> {
+        vec![
+            ("command processor", self.commands.busy()),
+            ("wait for answers of a command queue", self.commands.waited(at)),
+            ("DMA engine", self.dma.full(at)),
+            ("event processor", self.receive.events_busy()),
+        ]
+    }
+}

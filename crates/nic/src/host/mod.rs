@@ -23,6 +23,7 @@ pub mod pci_x;
 pub mod pcie;
 pub mod program;
 pub mod story;
+pub mod transfer;
 
 use crate::{Nic, NicModel, Place};
 use agenda::Agenda;
@@ -502,10 +503,18 @@ pub type Programs = Arc<dyn Fn(NodeId) -> Vec<Box<dyn Program>> + Send + Sync>;
 
 /// The settings of a NIC on a bus: what it can do, and what makes it with its host.
 pub trait OnABus {
-    /// The most data of an operation in bytes.
-    fn most(&self, verb: Verb) -> u64;
+    /// The most data of an operation in bytes, and where that stands.
+    fn most(&self, verb: Verb) -> (u64, &'static str);
 
-    /// Queues that descriptors reach it by, so: each is of one process of a node.
+    /// How an operation can be submitted, first what is meant unless it is said; nothing if it has none such.
+    fn ways(&self, verb: Verb) -> &'static [Submission];
+
+    /// What it needs of its NIC ports.
+    fn ports(&self) -> NicPorts {
+        NicPorts::Bounded
+    }
+
+    /// Queues that operations reach it by, so: each is of one process of a node.
     fn queues(&self, by: Submission) -> u32;
 
     /// The hosts of a run on a network of `nodes` nodes and this `clock`, in which packets take `idle` and `programs` run.

@@ -30,7 +30,7 @@ pub struct Operation {
     pub here: u64,
     /// The same in the memory of the other process. Where it is sent, the place to which that process takes it.
     pub there: u64,
-    /// How the descriptor reaches the NIC.
+    /// How it is submitted to the NIC.
     pub by: Submission,
     /// Whether its process wants to see that it has [left](CompletionKind::Left).
     pub tells_left: bool,
@@ -87,18 +87,31 @@ impl Verb {
     }
 }
 
-/// How a descriptor reaches the NIC.
+/// How an operation is submitted to the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submission {
     /// The processor writes it into a queue on the chip.
     Hdq,
     /// The processor writes it into a queue in memory and rings a doorbell; the NIC reads it.
     Sdq,
+    /// The processor writes commands into a queue, of which short packets are made.
+    Sten,
+    /// It writes one for the DMA engine, which reads the data.
+    Dma,
 }
 
 impl Submission {
     /// All of them.
-    pub const ALL: [Submission; 2] = [Submission::Hdq, Submission::Sdq];
+    pub const ALL: [Submission; 4] = [Submission::Hdq, Submission::Sdq, Submission::Sten, Submission::Dma];
+
+    /// The parameter of an operation that says it.
+    #[must_use]
+    pub const fn parameter(self) -> &'static str {
+        match self {
+            Submission::Hdq | Submission::Sdq => "queue",
+            Submission::Sten | Submission::Dma => "by",
+        }
+    }
 
     /// Its name.
     #[must_use]
@@ -106,6 +119,8 @@ impl Submission {
         match self {
             Submission::Hdq => "hdq",
             Submission::Sdq => "sdq",
+            Submission::Sten => "sten",
+            Submission::Dma => "dma",
         }
     }
 }

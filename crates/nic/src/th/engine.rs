@@ -1,20 +1,18 @@
 //! The protocol engine and the sending half of the network interface. See points 3 to 6 of the header of this module.
 
 use super::submission::From;
-use super::{
-    Carries, Header, Job, MINI_PACKET, Outbound, Purpose, REQUEST, Th, ThContent, ThContext, ThEvent,
-    ThSettings, Waiter,
-};
+use super::{Job, MINI_PACKET, Outbound, Purpose, REQUEST, Th, ThContext, ThEvent, ThSettings, Waiter};
 use crate::Place;
 use crate::host::atc::{Look, Page};
 use crate::host::bus::{self, Read, plus};
 use crate::host::memory::Address;
-use crate::host::program::{CompletionKind, OperationId, Verb};
+use crate::host::program::{CompletionKind, Verb};
 use crate::host::story::{Stage, Story, Unit as In};
+use crate::host::transfer::{Carries, Content, Departures};
 use flitway_engine::Picos;
 use flitway_engine::random::{Purpose as RandomPurpose, Stream};
 use flitway_wiring::RailId;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// The units, and what is on its way to the NIC ports.
 #[derive(Debug)]
@@ -26,13 +24,10 @@ pub(super) struct Engine {
     next_unit: usize,
     next_rail: usize,
     lanes: Stream,
-    /// Packets in NIC ports whose process wants to know when their operation has left, by the number of their content.
-    leaving: BTreeMap<u64, Header>,
+    leaving: Departures,
     /// Since when all units have been busy, while they are; and picoseconds in which they were before.
     full_since: Option<Picos>,
     full: u64,
-    /// Of those operations: packets that have been handed on and have not left, and whether the last has been handed on.
-    operations: BTreeMap<OperationId, (u32, bool)>,
 }
 
 #[derive(Debug, Default)]
@@ -70,10 +65,9 @@ impl Engine {
             next_unit: 0,
             next_rail: 0,
             lanes: Stream::new(place.seed, place.node.0.into(), RandomPurpose::Lane),
-            leaving: BTreeMap::new(),
+            leaving: Departures::default(),
             full_since: None,
             full: 0,
-            operations: BTreeMap::new(),
         }
     }
 
@@ -99,32 +93,19 @@ fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
     match job.verb {
         Verb::Send => true,
         Verb::Put => job.bytes <= settings.immediate.into(),
-        Verb::Get => !job.is_answer,
+        Verb::Get => job.is_request(),
     }
 }
 
 /// The packet with `bytes` of an operation from `offset` on.
 fn packet(job: &Job, offset: u64, bytes: u64, story: Story) -> Outbound {
-    let is_request = job.verb == Verb::Get && !job.is_answer;
-    let what = match job.verb {
-        Verb::Send => Carries::Mini,
-        Verb::Put => Carries::Put,
-        Verb::Get if is_request => Carries::Request,
-        Verb::Get => Carries::Answer,
-    };
-    // A request says where data are and where they go; other packets have them.
-    let (byte, from) = if is_request {
-        (job.source.1, (job.of.process, job.target))
-    } else {
-        (job.target + offset, (job.source.0, job.source.1 + offset))
-    };
     Outbound {
         to: job.to.0,
-        payload: if is_request { REQUEST } else { bytes as u16 },
+        payload: if job.is_request() { REQUEST } else { bytes as u16 },
         is_last: offset + bytes == job.bytes,
         is_buffered: false,
         tells_left: job.tells_left,
-        header: Header { of: job.of, what, process: job.to.1, byte, bytes, of_bytes: job.bytes, from, story },
+        header: job.header(offset, bytes, story),
     }
 }
 
@@ -219,10 +200,9 @@ impl Th {
         let (bytes, mut story) = transfer.reading.pop_front().expect("it has asked for them");
         story.pass(In::Read, cx.at);
         transfer.read += bytes;
-        let Job { target, bytes, .. } = transfer.job;
+        let Job { bytes, .. } = transfer.job;
         while transfer.cut < bytes {
-            let boundary = ((target + transfer.cut) / mtu + 1) * mtu - target;
-            let end = boundary.min(bytes);
+            let end = transfer.cut + transfer.job.cut(transfer.cut, mtu);
             if end > transfer.read {
                 break;
             }
@@ -262,26 +242,18 @@ impl Th {
             _ => cx.memory.read(Address { process, byte }, header.bytes),
         };
         let lane = self.engine.lanes.bits() as u32;
-        let number = cx.send(to, rail, lane, payload, ThContent { header, data });
+        let number = cx.send(to, rail, lane, payload, Content { header, data });
         if tells_left {
-            self.engine.leaving.insert(number, header);
-            let (packets, is_over) = self.engine.operations.entry(header.of).or_default();
-            *packets += 1;
-            *is_over |= is_last;
+            self.engine.leaving.hand(number, &header, is_last);
         }
     }
 
     /// A packet has left its NIC port.
     pub(super) fn has_left(&mut self, cx: &mut ThContext<'_>, rail: RailId, number: u64) {
         self.engine.ports[rail.index()] -= 1;
-        if let Some(mut header) = self.engine.leaving.remove(&number) {
-            let (packets, is_over) = self.engine.operations.get_mut(&header.of).expect("one that leaves");
-            *packets -= 1;
-            if *packets == 0 && *is_over {
-                self.engine.operations.remove(&header.of);
-                header.story.pass_stage(Stage::NicPort, cx.at);
-                self.raise(cx, header.of.process, header.completion(CompletionKind::Left));
-            }
+        if let Some(mut header) = self.engine.leaving.leave(number) {
+            header.story.pass_stage(Stage::NicPort, cx.at);
+            self.raise(cx, header.of.process, header.completion(CompletionKind::Left));
         }
         self.transmit(cx);
     }
@@ -290,8 +262,7 @@ impl Th {
 impl Transfer {
     /// Bytes of its next request; none if it has asked for everything.
     fn next(&self, cx: &ThContext<'_>) -> u64 {
-        let most = u64::from(cx.bus.settings().read_request);
-        (most - (self.job.source.1 + self.asked) % most).min(self.job.bytes - self.asked)
+        self.job.read(self.asked, cx.bus.settings().read_request.into())
     }
 }
 

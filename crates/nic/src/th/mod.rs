@@ -70,8 +70,8 @@ use crate::host::bus;
 use crate::host::contents::Contents;
 use crate::host::memory::{Address, Memory};
 use crate::host::pcie::PcieSettings;
-use crate::host::program::{Completion, CompletionKind, Operation, OperationId, Program, Submission, Verb};
-use crate::host::story::Story;
+use crate::host::program::{Operation, Program, Submission, Verb};
+use crate::host::transfer::{Content, Header, Job};
 use crate::host::{
     AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
     Surroundings,
@@ -206,29 +206,6 @@ pub enum Rings {
     Eq,
 }
 
-/// What a unit carries out.
-#[derive(Clone, Copy, Debug)]
-pub struct Job {
-    /// The operation.
-    pub of: OperationId,
-    /// What it is.
-    pub verb: Verb,
-    /// The node that its packets are for, and the process there.
-    pub to: (NodeId, u8),
-    /// Data in bytes.
-    pub bytes: u64,
-    /// Where the data are: a process of this node, and a byte.
-    pub source: (u8, u64),
-    /// Where they come to, in the memory of the process that they are for; where a get reads.
-    pub target: u64,
-    /// It is the answer to a get.
-    pub is_answer: bool,
-    /// The process of this node that wants to know when it has left.
-    pub tells_left: bool,
-    /// Until now.
-    pub story: Story,
-}
-
 /// A packet on its way to a NIC port.
 #[derive(Clone, Copy, Debug)]
 pub struct Outbound {
@@ -244,57 +221,6 @@ pub struct Outbound {
     pub tells_left: bool,
     /// What it says; its bytes are read when it is handed to the NIC port.
     pub header: Header,
-}
-
-/// What a packet says.
-#[derive(Clone, Copy, Debug)]
-pub struct Header {
-    /// The operation.
-    pub of: OperationId,
-    /// What it carries.
-    pub what: Carries,
-    /// The process that it is for.
-    pub process: u8,
-    /// Where in the memory of that process the data go; for a request, where they are.
-    pub byte: u64,
-    /// Data in bytes; of a request, those that it asks for.
-    pub bytes: u64,
-    /// Data of the whole operation.
-    pub of_bytes: u64,
-    /// Where the data are in the sender's memory; for a request, where they go.
-    pub from: (u8, u64),
-    /// Until now.
-    pub story: Story,
-}
-
-impl Header {
-    /// What a process sees of its operation.
-    fn completion(&self, what: CompletionKind) -> Completion {
-        let OperationId { node, process, number } = self.of;
-        Completion { what, number, node, process, bytes: self.of_bytes, story: self.story }
-    }
-}
-
-/// What a packet carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carries {
-    /// A mini-packet.
-    Mini,
-    /// Data of a put.
-    Put,
-    /// A request for data.
-    Request,
-    /// Data that were asked for.
-    Answer,
-}
-
-/// A packet's content: what it says, and its bytes where memory has them.
-#[derive(Debug)]
-pub struct ThContent {
-    /// What it says.
-    pub header: Header,
-    /// The data.
-    pub data: Option<Box<[u8]>>,
 }
 
 /// What a NIC has done.
@@ -386,7 +312,7 @@ impl Th {
         place: Place,
         memory: Memory,
         programs: Vec<Box<dyn Program>>,
-        surroundings: Surroundings<ThContent>,
+        surroundings: Surroundings<Content>,
     ) -> Box<dyn AnyHost> {
         let nic = Th::new(settings, place, programs.len());
         Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
@@ -422,17 +348,22 @@ impl Th {
 }
 
 impl OnABus for ThSettings {
-    fn most(&self, verb: Verb) -> u64 {
+    fn most(&self, verb: Verb) -> (u64, &'static str) {
         match verb {
-            Verb::Send => MINI_PACKET,
-            Verb::Put | Verb::Get => TRANSFER,
+            Verb::Send => (MINI_PACKET, "th-express-2.txt section 4.2.1"),
+            Verb::Put | Verb::Get => (TRANSFER, "th-express-2.txt section 4.2.2"),
         }
+    }
+
+    fn ways(&self, _: Verb) -> &'static [Submission] {
+        &[Submission::Hdq, Submission::Sdq]
     }
 
     fn queues(&self, by: Submission) -> u32 {
         match by {
             Submission::Hdq => self.hdqs,
             Submission::Sdq => self.sdqs,
+            Submission::Sten | Submission::Dma => 0,
         }
     }
 
@@ -452,7 +383,7 @@ impl OnABus for ThSettings {
 impl Device for Th {
     type Bus = PcieSettings;
     type Event = ThEvent;
-    type Content = ThContent;
+    type Content = Content;
 
     fn post(&mut self, cx: &mut ThContext<'_>, process: u8, post: &Post) -> Posting {
         self.submissions.post(cx, process, post, &self.settings)
@@ -496,7 +427,7 @@ impl Device for Th {
         }
     }
 
-    fn receive(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: ThContent) {
+    fn receive(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: Content) {
         self.take_in(cx, delivery, content);
     }
 

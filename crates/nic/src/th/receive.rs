@@ -2,30 +2,30 @@
 
 use super::ring::Ring;
 use super::{
-    Carries, DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Rings, Th, ThContent, ThContext,
-    ThEvent, ThSettings, Waiter,
+    DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Rings, Th, ThContext, ThEvent, ThSettings,
+    Waiter,
 };
 use crate::host::atc::{Look, Page};
 use crate::host::buffer::ReceiveBuffer;
 use crate::host::bus::plus;
 use crate::host::memory::Address;
-use crate::host::program::{Completion, CompletionKind, OperationId, Verb};
+use crate::host::program::{Completion, CompletionKind};
 use crate::host::story::{Story, Unit};
+use crate::host::transfer::{Arrivals, Carries, Content};
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// What the NIC has received.
 #[derive(Debug)]
 pub(super) struct Receive {
-    buffer: ReceiveBuffer<ThContent>,
+    buffer: ReceiveBuffer<Content>,
     /// By process.
     mpqs: Box<[Ring<Write>]>,
     eqs: Box<[Ring<Write>]>,
     /// By process: where what it sees next stands.
     told: Box<[VecDeque<Rings>]>,
-    /// Data of operations that have come in part, in bytes.
-    arrived: BTreeMap<OperationId, u64>,
+    arrived: Arrivals,
 }
 
 /// A packet in the receive buffer.
@@ -67,7 +67,7 @@ impl Receive {
             mpqs: (0..processes).map(|_| Ring::new(settings.mpq)).collect(),
             eqs: (0..processes).map(|_| Ring::new(settings.eq)).collect(),
             told: (0..processes).map(|_| VecDeque::new()).collect(),
-            arrived: BTreeMap::new(),
+            arrived: Arrivals::default(),
         }
     }
 
@@ -80,13 +80,13 @@ impl Receive {
 
     pub(super) fn is_idle(&self) -> bool {
         let mut rings = self.mpqs.iter().chain(&self.eqs);
-        self.buffer.is_idle() && rings.all(Ring::is_idle) && self.arrived.is_empty()
+        self.buffer.is_idle() && rings.all(Ring::is_idle) && self.arrived.is_idle()
     }
 }
 
 impl Th {
     /// A packet is in a NIC port.
-    pub(super) fn take_in(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, mut content: ThContent) {
+    pub(super) fn take_in(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, mut content: Content) {
         cx.cross(&mut content.header.story, delivery);
         match self.receive.buffer.enter(delivery, content) {
             Some(content) => self.accept(cx, delivery, content),
@@ -95,8 +95,8 @@ impl Th {
     }
 
     /// A packet goes into the receive buffer, which has room.
-    fn accept(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: ThContent) {
-        let ThContent { mut header, data } = content;
+    fn accept(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: Content) {
+        let Content { mut header, data } = content;
         let payload = u32::from(delivery.payload);
         cx.drain(delivery);
         let parsed = plus(plus(cx.at, self.settings.receive), self.settings.parse);
@@ -128,17 +128,7 @@ impl Th {
                 self.write_to(cx, page, write(WriteKind::Data(header)));
             }
             Carries::Request => {
-                self.submissions.request(Job {
-                    of: header.of,
-                    verb: Verb::Get,
-                    to: (header.of.node, header.of.process),
-                    bytes: header.bytes,
-                    source: (process, byte),
-                    target: header.from.1,
-                    is_answer: true,
-                    tells_left: false,
-                    story,
-                });
+                self.submissions.request(Job::answer(&header));
                 self.freed(cx, payload);
                 self.schedule(cx);
             }
@@ -227,13 +217,8 @@ impl Th {
 
     /// Data of an operation are on their way into memory; when all are, its process gets an event.
     fn count(&mut self, cx: &mut ThContext<'_>, header: &Header) {
-        let arrived = self.receive.arrived.entry(header.of).or_default();
-        *arrived += header.bytes;
-        if *arrived == header.of_bytes {
-            self.receive.arrived.remove(&header.of);
-            let what =
-                if header.what == Carries::Put { CompletionKind::Received } else { CompletionKind::Fetched };
-            self.raise(cx, header.process, header.completion(what));
+        if let Some(completion) = self.receive.arrived.count(header) {
+            self.raise(cx, header.process, completion);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{DESCRIPTOR, DOORBELL, Job, POINTER, Purpose, Queue, ThContext, ThEvent, ThSettings};
 use crate::host::bus::{Place, Read, plus};
-use crate::host::program::{OperationId, Submission, Verb};
+use crate::host::program::Submission;
 use crate::host::story::Unit;
 use crate::host::{Post, Posting};
 use flitway_engine::Picos;
@@ -87,9 +87,14 @@ impl Submissions {
         settings: &ThSettings,
     ) -> Posting {
         let place = usize::from(process);
-        let (room, waits) = match post.operation.by {
-            Submission::Hdq => (&mut self.hdqs[place].room, &mut self.hdqs[place].waits),
-            Submission::Sdq => (&mut self.sdqs[place].room, &mut self.sdqs[place].waits),
+        let queue = match post.operation.by {
+            Submission::Hdq => Queue::Hdq(process),
+            Submission::Sdq => Queue::Sdq(process),
+            by => panic!("operations are fitted to the NIC, which has no {by:?}"),
+        };
+        let (room, waits) = match queue {
+            Queue::Hdq(_) => (&mut self.hdqs[place].room, &mut self.hdqs[place].waits),
+            Queue::Sdq(_) => (&mut self.sdqs[place].room, &mut self.sdqs[place].waits),
         };
         if *room == 0 {
             *waits = true;
@@ -97,9 +102,9 @@ impl Submissions {
         }
         *room -= 1;
         let bus = *cx.bus.settings();
-        let (queue, begins, bytes) = match post.operation.by {
-            Submission::Hdq => (Queue::Hdq(process), cx.at, DESCRIPTOR),
-            Submission::Sdq => (Queue::Sdq(process), plus(cx.at, settings.store), DOORBELL),
+        let (begins, bytes) = match queue {
+            Queue::Hdq(_) => (cx.at, DESCRIPTOR),
+            Queue::Sdq(_) => (plus(cx.at, settings.store), DOORBELL),
         };
         // All are asked for now, so that none of the next descriptor comes in between, however fast a processor is.
         let (mut left, mut written) = (bytes, begins);
@@ -216,7 +221,7 @@ impl Submissions {
             None => {
                 let post = self.hdqs[place].descriptors.pop_front()?;
                 self.give_back(cx, Queue::Hdq(place as u8), 1);
-                Some((job(node, place as u8, &post), From::Hdq))
+                Some((Job::of(node, place as u8, &post), From::Hdq))
             }
             Some(queue) if queue < sdqs => {
                 let (post, last) = self.sdqs[queue].fetched.pop_front()?;
@@ -224,7 +229,7 @@ impl Submissions {
                 if let Some(count) = last {
                     self.give_back(cx, Queue::Sdq(queue as u8), count);
                 }
-                Some((job(node, queue as u8, &post), From::Sdq))
+                Some((Job::of(node, queue as u8, &post), From::Sdq))
             }
             Some(_) => Some((self.requests.pop_front()?, From::Requests)),
         }
@@ -241,25 +246,5 @@ impl Submissions {
         let is_idle = |sdq: &Sdq| sdq.written.is_empty() && sdq.reading.is_empty() && sdq.fetched.is_empty();
         let hdqs_are = self.hdqs.iter().all(|hdq| hdq.descriptors.is_empty());
         hdqs_are && self.sdqs.iter().all(is_idle) && self.requests.is_empty()
-    }
-}
-
-/// What a unit does for an operation.
-fn job(node: NodeId, process: u8, post: &Post) -> Job {
-    let Post { operation, number, story } = *post;
-    let (source, target) = match operation.verb {
-        Verb::Send | Verb::Put => ((process, operation.here), operation.there),
-        Verb::Get => ((operation.process, operation.there), operation.here),
-    };
-    Job {
-        of: OperationId { node, process, number },
-        verb: operation.verb,
-        to: (operation.node, operation.process),
-        bytes: operation.bytes,
-        source,
-        target,
-        is_answer: false,
-        tells_left: operation.tells_left,
-        story,
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn seen_at(settings: &ThSettings, operation: &Operation, network: Net
         return None;
     }
     let bytes = bytes as u32;
-    let mut at = descriptor_at(settings, by);
+    let mut at = descriptor_at(settings, by)?;
     let sent = |at: Picos, way, payload| {
         let there = network(plus(at, transmit), way, payload);
         plus(plus(there, receive), parse)
@@ -45,15 +45,16 @@ pub(super) fn seen_at(settings: &ThSettings, operation: &Operation, network: Net
 }
 
 /// When the NIC has a descriptor that is posted at the start.
-fn descriptor_at(settings: &ThSettings, by: Submission) -> Picos {
+fn descriptor_at(settings: &ThSettings, by: Submission) -> Option<Picos> {
     let ThSettings { host, .. } = *settings;
     match by {
-        Submission::Hdq => host.bus.write_latency,
+        Submission::Hdq => Some(host.bus.write_latency),
         Submission::Sdq => {
             let rung = plus(plus(settings.store, host.bus.burst_time), host.bus.tlp(super::DOORBELL));
             let rung = plus(rung, host.bus.flight(Reference::Write));
-            plus(rung, host.bus.cached_read_latency)
+            Some(plus(rung, host.bus.cached_read_latency))
         }
+        Submission::Sten | Submission::Dma => None,
     }
 }
 

@@ -1,0 +1,312 @@
+//! Command queues, the command processor and STEN. See points 1 to 5 of the header of this module.
+
+use super::{
+    COMMANDS, Command, DESCRIPTOR, Elan4, ElanContext, ElanEvent, ElanSettings, Maker, Order, Outbound,
+    POINTER, WORD,
+};
+use crate::host::bus::{BusSettings as _, plus};
+use crate::host::program::{Submission, Verb};
+use crate::host::story::Unit;
+use crate::host::transfer::Job;
+use crate::host::{Post, Posting};
+use flitway_engine::Picos;
+use std::collections::VecDeque;
+
+/// The command queues, and the command processor.
+#[derive(Debug)]
+pub(super) struct Commands {
+    /// By process.
+    queues: Box<[Queue]>,
+    bytes: u32,
+    window: u32,
+    is_busy: bool,
+    /// Where the search for a queue begins.
+    next: usize,
+    /// Picoseconds in which the command processor was busy.
+    busy: u64,
+}
+
+/// A command queue, and what its process knows of it.
+#[derive(Debug)]
+struct Queue {
+    /// Free bytes, as far as the process knows.
+    room: u32,
+    /// The operation that is being written, and what of its commands has been.
+    writing: Option<Writing>,
+    waits: bool,
+    commands: VecDeque<Command>,
+    /// Packets that have not been answered.
+    under_way: u32,
+    /// Bytes that are free without the process having been told.
+    freed: u32,
+    /// Since when the first command has waited for an answer, and picoseconds for which others have before.
+    waits_since: Option<Picos>,
+    waited: u64,
+}
+
+/// An operation whose commands are being written.
+#[derive(Clone, Copy, Debug)]
+struct Writing {
+    /// Bytes of commands in all, those that have been written, and those of packets that are whole.
+    all: u64,
+    written: u64,
+    whole: u64,
+    /// Data whose commands have been written.
+    data: u64,
+    /// Until when the processor writes.
+    until: Picos,
+}
+
+/// What an operation is by STEN: how much data each packet has, and how many bytes its commands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packets {
+    job: Job,
+    most: u64,
+}
+
+impl Packets {
+    pub(super) fn of(job: Job, settings: &ElanSettings) -> Self {
+        Packets { job, most: settings.sten_packet.into() }
+    }
+
+    /// Data of the packet that begins at `offset`, and bytes of its commands.
+    pub(super) fn at(&self, offset: u64) -> (u64, u64) {
+        match self.job.verb {
+            // The descriptor is all that it has.
+            Verb::Get => (self.job.bytes, u64::from(COMMANDS + DESCRIPTOR)),
+            _ => {
+                let data = self.job.cut(offset, self.most);
+                (data, u64::from(COMMANDS) + data.next_multiple_of(WORD.into()))
+            }
+        }
+    }
+
+    /// Bytes of all commands.
+    fn all(&self) -> u64 {
+        let ((first, bytes), all) = (self.at(0), self.job.bytes);
+        let whole = (all - first) / self.most;
+        let rest = first + whole * self.most;
+        let last = if rest < all { self.at(rest).1 } else { 0 };
+        let middle = if whole > 0 { whole * self.at(first).1 } else { 0 };
+        bytes + middle + last
+    }
+
+    /// The command of the packet that begins at `offset`.
+    fn command(&self, offset: u64) -> Command {
+        let (data, bytes) = self.at(offset);
+        let Job { to, of, tells_left, story, .. } = self.job;
+        let packet = Outbound {
+            maker: Maker::Sten(of.process, bytes as u32),
+            to: to.0,
+            payload: if self.job.is_request() { DESCRIPTOR as u16 } else { data as u16 },
+            is_last: offset + data == self.job.bytes,
+            tells_left,
+            header: self.job.header(offset, data, story),
+        };
+        Command { what: Order::Packet(packet), bytes: bytes as u32 }
+    }
+}
+
+impl Commands {
+    pub(super) fn new(settings: &ElanSettings, processes: usize) -> Self {
+        let queue = || Queue {
+            room: settings.queue,
+            writing: None,
+            waits: false,
+            commands: VecDeque::new(),
+            under_way: 0,
+            freed: 0,
+            waits_since: None,
+            waited: 0,
+        };
+        let queues = (0..processes).map(|_| queue()).collect();
+        let ElanSettings { queue: bytes, window, .. } = *settings;
+        Commands { queues, bytes, window, is_busy: false, next: 0, busy: 0 }
+    }
+
+    /// A processor comes to an operation.
+    pub(super) fn post(
+        &mut self,
+        cx: &mut ElanContext<'_>,
+        process: u8,
+        post: &Post,
+        settings: &ElanSettings,
+    ) -> Posting {
+        let queue = &mut self.queues[usize::from(process)];
+        let job = Job::of(cx.node, process, post);
+        match post.operation.by {
+            Submission::Sten => queue.write(cx, Packets::of(job, settings)),
+            Submission::Dma => queue.write_descriptor(cx, job, settings.issue),
+            by => panic!("operations are fitted to the NIC, which has no {by:?}"),
+        }
+    }
+
+    /// Commands are in the queue of a process.
+    pub(super) fn queued(&mut self, process: u8, commands: Vec<Command>) {
+        self.queues[usize::from(process)].commands.extend(commands);
+    }
+
+    /// The command processor is free.
+    pub(super) fn free(&mut self) {
+        self.is_busy = false;
+    }
+
+    /// A process knows of more room in its queue.
+    pub(super) fn has_room(&mut self, cx: &mut ElanContext<'_>, process: u8, bytes: u32) {
+        let queue = &mut self.queues[usize::from(process)];
+        queue.room += bytes;
+        if std::mem::take(&mut queue.waits) {
+            let until = queue.writing.map_or(cx.at, |writing| writing.until.max(cx.at));
+            cx.release(until, process);
+        }
+    }
+
+    /// A packet has been answered, and its commands are free.
+    pub(super) fn answered(&mut self, cx: &mut ElanContext<'_>, process: u8, bytes: u32) {
+        let queue = &mut self.queues[usize::from(process)];
+        queue.under_way -= 1;
+        queue.waited += queue.waits_since.take().map_or(0, |since| cx.at.0 - since.0);
+        self.give_back(cx, process, bytes);
+    }
+
+    /// So many bytes of a queue are free; its process is told of a quarter of the queue at a time.
+    fn give_back(&mut self, cx: &mut ElanContext<'_>, process: u8, bytes: u32) {
+        let queue = &mut self.queues[usize::from(process)];
+        queue.freed += bytes;
+        if queue.freed >= self.bytes.div_ceil(4) {
+            let freed = std::mem::take(&mut queue.freed);
+            let posted = cx.bus.post(cx.at, POINTER);
+            cx.ask(posted.visible, ElanEvent::Room(process, freed));
+        }
+    }
+
+    /// The process whose queue has its turn.
+    fn turn(&mut self, at: Picos) -> Option<usize> {
+        let queues = self.queues.len();
+        for queue in &mut self.queues {
+            let is_packet = |it: &Command| matches!(it.what, Order::Packet(_));
+            if queue.under_way == self.window && queue.commands.front().is_some_and(is_packet) {
+                queue.waits_since.get_or_insert(at);
+            }
+        }
+        let may = |queue: &Queue| !queue.commands.is_empty() && queue.waits_since.is_none();
+        let place =
+            (0..queues).map(|step| (self.next + step) % queues).find(|&place| may(&self.queues[place]))?;
+        self.next = (place + 1) % queues;
+        Some(place)
+    }
+
+    /// Picoseconds in which the command processor was busy.
+    pub(super) fn busy(&self) -> u64 {
+        self.busy
+    }
+
+    /// Picoseconds until `at` in which the queue that has waited longest waited for answers.
+    pub(super) fn waited(&self, at: Picos) -> u64 {
+        let of =
+            |queue: &Queue| queue.waited + queue.waits_since.map_or(0, |since| at.0.saturating_sub(since.0));
+        self.queues.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// Whether no command is anywhere.
+    pub(super) fn is_idle(&self) -> bool {
+        let is_idle = |queue: &Queue| queue.commands.is_empty() && queue.writing.is_none();
+        self.queues.iter().all(is_idle)
+    }
+}
+
+impl Queue {
+    /// The processor writes the commands of packets, as far as there is room.
+    fn write(&mut self, cx: &mut ElanContext<'_>, packets: Packets) -> Posting {
+        let bus = *cx.bus.settings();
+        let begun = || Writing { all: packets.all(), written: 0, whole: 0, data: 0, until: cx.at };
+        let mut writing = self.writing.take().unwrap_or_else(begun);
+        writing.until = writing.until.max(cx.at);
+        while writing.written < writing.all {
+            let bytes = u64::from(bus.burst).min(writing.all - writing.written) as u32;
+            if self.room < bytes {
+                self.waits = true;
+                self.writing = Some(writing);
+                return Posting::Waits;
+            }
+            self.room -= bytes;
+            writing.written += u64::from(bytes);
+            writing.until = plus(writing.until, bus.burst_time);
+            let mut commands = Vec::new();
+            while writing.data < packets.job.bytes {
+                let (data, bytes) = packets.at(writing.data);
+                if writing.whole + bytes > writing.written {
+                    break;
+                }
+                commands.push(packets.command(writing.data));
+                writing.whole += bytes;
+                writing.data += data;
+            }
+            cx.ask(writing.until, ElanEvent::Burst(packets.job.of.process, bytes, commands));
+        }
+        Posting::Until(writing.until)
+    }
+
+    /// The processor is busy for `issue` until it has written a descriptor, if there is room for it.
+    fn write_descriptor(&mut self, cx: &mut ElanContext<'_>, job: Job, issue: Picos) -> Posting {
+        if self.room < DESCRIPTOR {
+            self.waits = true;
+            return Posting::Waits;
+        }
+        self.room -= DESCRIPTOR;
+        let bus = *cx.bus.settings();
+        let until = plus(cx.at, issue);
+        let mut left = DESCRIPTOR;
+        for burst in (0..bus.bursts(DESCRIPTOR)).rev() {
+            let written = Picos(until.0 - u64::from(burst) * bus.burst_time.0);
+            let bytes = bus.burst.min(left);
+            left -= bytes;
+            let command = Command { what: Order::Descriptor(job), bytes: DESCRIPTOR };
+            let commands = if left == 0 { vec![command] } else { Vec::new() };
+            cx.ask(written, ElanEvent::Burst(job.of.process, bytes, commands));
+        }
+        Posting::Until(until)
+    }
+}
+
+/// A processor has written a burst, with the last part of `commands`.
+pub(super) fn burst(cx: &mut ElanContext<'_>, process: u8, bytes: u32, mut commands: Vec<Command>) {
+    let there = cx.bus.write(cx.at, bytes);
+    for command in &mut commands {
+        command.story_mut().pass(Unit::Processor, cx.at);
+        command.story_mut().pass(Unit::Bus, there);
+    }
+    cx.ask(there, ElanEvent::Queued(process, commands));
+}
+
+impl Elan4 {
+    /// The command processor takes a command, if it is free and there is one.
+    pub(super) fn work(&mut self, cx: &mut ElanContext<'_>) {
+        if self.commands.is_busy {
+            return;
+        }
+        let Some(place) = self.commands.turn(cx.at) else { return };
+        let queue = &mut self.commands.queues[place];
+        let mut command = queue.commands.pop_front().expect("a queue whose turn it is has a command");
+        let ElanSettings { word_time, command: passes, form, .. } = self.settings;
+        let time = Picos(word_time.0 * u64::from(command.bytes.div_ceil(WORD)));
+        self.commands.is_busy = true;
+        self.commands.busy += time.0;
+        cx.ask(plus(cx.at, time), ElanEvent::Ready);
+        command.story_mut().pass(Unit::Submission, cx.at);
+        let passed = plus(cx.at, passes);
+        match command.what {
+            Order::Packet(mut packet) => {
+                queue.under_way += 1;
+                let formed = plus(passed, form);
+                packet.header.story.pass(Unit::Command, formed);
+                cx.ask(formed, ElanEvent::Hand(packet));
+            }
+            Order::Descriptor(mut job) => {
+                job.story.pass(Unit::Command, passed);
+                cx.ask(passed, ElanEvent::Runs(job));
+                self.commands.give_back(cx, place as u8, command.bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What an operation takes in an idle machine, in closed form, if it needs one packet of data and all translations are known.
+
+use super::command::Packets;
+use super::{DESCRIPTOR, EVENT, ElanSettings};
+use crate::host::bus::{BusSettings as _, Reference, plus};
+use crate::host::program::{Operation, Submission, Verb};
+use crate::host::story::Story;
+use crate::host::transfer::Job;
+use crate::host::{Network, Post, Way};
+use flitway_engine::Picos;
+use flitway_wiring::NodeId;
+
+/// See [`OnABus::seen_at`](crate::host::OnABus::seen_at).
+pub(super) fn seen_at(settings: &ElanSettings, operation: &Operation, network: Network<'_>) -> Option<Picos> {
+    let ElanSettings { host, issue, command, form, start, mtu, .. } = *settings;
+    let bus = host.bus;
+    let post = Post { operation: *operation, number: 0, story: Story::begin(Picos(0)) };
+    let job = Job::of(NodeId(0), 0, &post);
+    let bytes = u32::try_from(job.bytes).ok()?;
+    let packets = Packets::of(job, settings);
+    let sum = |times: &[Picos]| times.iter().copied().fold(Picos(0), plus);
+    // From when the DMA engine has a descriptor until it has made the packet.
+    let read = sum(&[bus.request(), bus.flight(Reference::Read), bus.completed(bytes)]);
+    let made = |of: &Job| {
+        let is_one = of.read(0, bus.read_request.into()) == of.bytes && of.cut(0, mtu.into()) == of.bytes;
+        is_one.then(|| sum(&[command, start, read, form]))
+    };
+    let written = |bytes: u32| plus(bus.all_written(bytes), bus.flight(Reference::Write));
+    let sten = |bytes: u64| sum(&[written(bytes as u32), command, form]);
+    let arrived = match (operation.verb, operation.by) {
+        (Verb::Put, Submission::Sten) => {
+            let (data, bytes_of_commands) = packets.at(0);
+            (data == job.bytes).then_some(())?;
+            network(sten(bytes_of_commands), Way::There, bytes as u16)
+        }
+        (Verb::Put, Submission::Dma) => {
+            let burst = Picos(u64::from(bus.bursts(DESCRIPTOR)) * bus.burst_time.0);
+            let there = Picos(issue.0 + written(DESCRIPTOR).0 - burst.0);
+            network(plus(there, made(&job)?), Way::There, bytes as u16)
+        }
+        (Verb::Get, Submission::Sten) => {
+            let asked = network(sten(packets.at(0).1), Way::There, DESCRIPTOR as u16);
+            let header = job.header(0, job.bytes, job.story);
+            let answer = Job::answer(&header);
+            network(sum(&[asked, settings.input, made(&answer)?]), Way::Back, bytes as u16)
+        }
+        _ => return None,
+    };
+    // The event word follows the data over the bus.
+    let data = bus.posted(bytes);
+    let event = plus(data.max(settings.event), bus.posted(EVENT));
+    Some(sum(&[arrived, settings.input, event, bus.flight(Reference::Post), host.poll]))
+}
