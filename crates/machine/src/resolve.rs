@@ -48,6 +48,8 @@ pub(crate) fn resolve(options: &Options, findings: &mut Diagnostics) -> Values {
     }
     for (entry, setting) in misplaced {
         if !placed.contains(&entry.path.as_str()) {
+            // Once, however many settings have that path.
+            placed.push(&entry.path);
             findings.push(not_applicable(&values, entry, setting));
         }
     }
@@ -75,6 +77,8 @@ fn applies(values: &Values, setting: &Setting) -> Applies {
             Applies::Yes
         }
         Some(_) => Applies::No,
+        // Where its selector does not apply, it does not either.
+        None if applies(values, when.selector) == Applies::No => Applies::No,
         None => Applies::Unknown,
     }
 }

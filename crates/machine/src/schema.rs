@@ -16,7 +16,7 @@ pub fn settings() -> impl Iterator<Item = &'static Setting> {
 /// Whether `path` names a setting of a host, or of NICs on its bus alone.
 #[must_use]
 pub fn is_of_host(path: &str) -> bool {
-    let is_on_a_bus = |name: &&str| nic::named(name).is_some_and(|it| it.is_on_a_bus);
+    let is_on_a_bus = |name: &&str| nic::named(name).is_some_and(|it| it.bus.is_some());
     let mut choices = named(path).filter_map(Setting::only_for);
     choices.any(|(of, names)| std::ptr::eq(of, &nic::MODEL) && names.iter().all(is_on_a_bus))
 }

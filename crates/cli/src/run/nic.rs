@@ -12,7 +12,7 @@ use flitway_experiment::workload::{NicWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
-use flitway_report::session::nic::program::Verb;
+use flitway_report::session::nic::program::{Submission, Verb};
 use flitway_report::session::nic::{Busy, NicResult, NicRun, Stage, stage_names};
 use std::cell::RefCell;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(
             let mut seen = seen.borrow_mut();
             let mut lines = Vec::new();
             if seen.is_empty() {
-                lines.push(header(&session, workload));
+                lines.push(header(&session, workload, result.choice.by));
             }
             lines.push(row(result));
             seen.push(Seen {
@@ -72,7 +72,7 @@ const COLUMNS: [Column; 8] = [
 const SIZES: usize = 4;
 
 /// What is about to be measured, and the heading of the table.
-fn header(session: &Session, workload: &NicWorkload) -> String {
+fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
     let NicWorkload { operation, count, outstanding, processes, .. } = workload;
     let [from, to] = operation.nodes;
     let how = match outstanding {
@@ -82,10 +82,11 @@ fn header(session: &Session, workload: &NicWorkload) -> String {
     };
     let of_each = if *processes > 1 { format!(", of each of {processes} processes") } else { String::new() };
     let text = format!(
-        "{}; {} between nodes {from} and {to}, queue {}; {how}, {} after {} that warm up{of_each}\n",
+        "{}; {} between nodes {from} and {to}, {} {}; {how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
         operation.verb.name(),
-        operation.by.name(),
+        by.parameter(),
+        by.name(),
         plural(*count, "operation", "s"),
         workload.warm_up(),
     );

@@ -20,8 +20,8 @@ pub struct Operation {
     pub verb: Verb,
     /// By which node, and with which.
     pub nodes: [u32; 2],
-    /// How descriptors reach the NIC.
-    pub by: Submission,
+    /// How it is submitted to the NIC; `None` as that NIC has it first of all.
+    pub by: Option<Submission>,
 }
 
 /// Reads the parameters of an operation.
@@ -38,8 +38,16 @@ const QUEUE: Parameter = Parameter {
     name: "queue",
     expected: "`hdq` or `sdq`",
     default: Some("hdq"),
-    doc: "How descriptors reach the NIC: `hdq`, the processor writes them into a queue on the chip, or `sdq`, into one in memory, \
-          of which the NIC reads them when a doorbell tells it to.",
+    doc: "How descriptors reach the NIC of TH Express-2: `hdq`, the processor writes them into a queue on the chip, or `sdq`, into \
+          one in memory, of which the NIC reads them when a doorbell tells it to.",
+};
+
+const BY: Parameter = Parameter {
+    name: "by",
+    expected: "`sten` or `dma`",
+    default: Some("sten"),
+    doc: "How data reach Elan4: `sten`, the processor writes them with commands of which short packets are made, or `dma`, it \
+          writes a descriptor, and the NIC reads them.",
 };
 
 /// The operations of NICs.
@@ -54,7 +62,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen the event that all data are there. A put of up to `nic.immediate` has its data in the \
                           descriptor. Source: th-express-2.txt section 4.2.2.",
-                parameters: &[NODES, QUEUE],
+                parameters: &[NODES, QUEUE, BY],
             },
             |choice| operation(Verb::Put, choice),
         ),
@@ -66,7 +74,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the caller has seen \
                           the event that all data are there. The other node's processor has no part in it. Source: \
                           th-express-2.txt section 4.2.2.",
-                parameters: &[NODES, QUEUE],
+                parameters: &[NODES, QUEUE, BY],
             },
             |choice| operation(Verb::Get, choice),
         ),
@@ -77,7 +85,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 doc: "a mini-packet, up to 120 B, goes into the receive queue of a process on another node",
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen it in its receive queue (MPQ). Source: th-express-2.txt section 4.2.1.",
-                parameters: &[NODES, QUEUE],
+                parameters: &[NODES, QUEUE, BY],
             },
             |choice| operation(Verb::Send, choice),
         ),
@@ -91,7 +99,15 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
         // A node has no link to itself.
         (nodes[0] != nodes[1]).then_some(nodes)
     })?;
-    let by = choice.value(1, |text| Submission::ALL.into_iter().find(|it| it.name() == text))?;
+    let mut by = None;
+    for (place, parameter) in [(1, QUEUE), (2, BY)] {
+        let is_so = |text: &str, it: &Submission| it.parameter() == parameter.name && it.name() == text;
+        let read = choice.value(place, |text| Submission::ALL.into_iter().find(|it| is_so(text, it)))?;
+        if choice.is_given(place) && by.replace(read).is_some() {
+            // No NIC takes both.
+            return choice.value(place, |_| None);
+        }
+    }
     Ok(Operation { verb, nodes, by })
 }
 
@@ -112,7 +128,7 @@ pub(super) const KIND: Kind = Kind {
             "nic",
             KindId::Nic,
             ValueKind::Text("OPERATION"),
-            "An operation of NICs between two nodes: put(0-1), get(...), send(...), each with queue=hdq or queue=sdq; \
+            "An operation of NICs between two nodes: put(0-1), get(...), send(...), with queue=hdq or queue=sdq, or by=sten or by=dma, as the NIC has it; \
              its latency, bandwidth and rate, and where the time goes",
         ),
         WorkloadOption::new(
@@ -226,7 +242,10 @@ fn sizes(text: &str) -> Result<Vec<u64>, Problem> {
 /// The option that is most likely at fault.
 fn misfit(error: NicMisfit) -> Problem {
     let option = match error {
-        NicMisfit::NoOperations | NicMisfit::NoNode { .. } => "nic",
+        NicMisfit::NoOperations
+        | NicMisfit::NoOperation { .. }
+        | NicMisfit::NoWay { .. }
+        | NicMisfit::NoNode { .. } => "nic",
         NicMisfit::TooLarge { .. } => "size",
         NicMisfit::NoQueue { .. } => "processes",
     };
@@ -268,6 +287,7 @@ impl Tasks for NicWorkload {
         let Operation { verb, nodes, by } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
+        let by = session.nic_way(verb, by).map_err(|error| vec![misfit(error)])?;
         let fit = |&bytes: &u64| {
             let choice = NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, processes };
             session.fit_nic(choice).map_err(|error| vec![misfit(error)])
@@ -314,11 +334,13 @@ mod tests {
     #[test]
     fn an_operation_is_between_two_nodes() {
         let read = |text: &str| CATALOG.choose(text).and_then(|(choice, read)| read(&choice));
-        let put = Operation { verb: Verb::Put, nodes: [0, 15], by: Submission::Sdq };
+        let put = Operation { verb: Verb::Put, nodes: [0, 15], by: Some(Submission::Sdq) };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
-        assert_eq!(read("get(3-1)").map(|it| (it.verb, it.by)), Ok((Verb::Get, Submission::Hdq)));
+        assert_eq!(read("get(3-1)").map(|it| (it.verb, it.by)), Ok((Verb::Get, None)));
         assert!(read("put").unwrap_err().to_string().contains("two nodes"));
         assert!(read("put(1-1)").unwrap_err().to_string().contains("two nodes"));
+        assert_eq!(read("put(0-1, by=dma)").map(|it| it.by), Ok(Some(Submission::Dma)));
+        assert!(read("put(0-1, queue=sdq, by=dma)").is_err(), "no NIC takes both");
         assert!(read("put(0-1, queue=dma)").unwrap_err().to_string().contains("`hdq` or `sdq`"));
     }
 }

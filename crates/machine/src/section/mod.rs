@@ -18,7 +18,14 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
     let before: [Table; 2] = [general::SETTINGS, topology::SETTINGS];
     let kinds = topology::KINDS.iter().map(|row| row.settings);
     let between: [Table; 4] = [routing::SETTINGS, routing::rtb::SETTINGS, packet::SETTINGS, switch::SETTINGS];
-    let after: [Table; 4] = [link::SETTINGS, link::rates::SETTINGS, nic::SETTINGS, host::SETTINGS];
+    let after: [Table; 6] = [
+        link::SETTINGS,
+        link::rates::SETTINGS,
+        nic::SETTINGS,
+        host::pcie::SETTINGS,
+        host::pci_x::SETTINGS,
+        host::platform::SETTINGS,
+    ];
     let architectures =
         switch::ARCHITECTURES.iter().flat_map(|architecture| architecture.settings.iter().copied());
     let nics = nic::MODELS.iter().map(|model| model.settings);

@@ -6,8 +6,8 @@ use crate::memory::peak_rss_bytes;
 use crate::recorder::Recorder;
 use flitway_engine::window::Outcome;
 use flitway_engine::{Clock, Cycle, Picos};
+use flitway_fabric::Simulation;
 use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_fabric::{NicPorts, Simulation};
 use flitway_nic::host::program::{Program, Submission, Verb};
 use flitway_nic::host::{AnyHost, HostCounts, Hosted, Hosts, IdleTime, IdleTimes, OnABus, Way};
 use flitway_process::Together;
@@ -65,6 +65,22 @@ impl NicRun {
 pub enum NicMisfit {
     /// Its NIC has none.
     NoOperations,
+    /// It has no such operation.
+    NoOperation {
+        /// What is done.
+        verb: Verb,
+        /// Those that it has.
+        has: [Option<Verb>; Verb::ALL.len()],
+    },
+    /// It cannot be asked for it so.
+    NoWay {
+        /// What is done.
+        verb: Verb,
+        /// How it was to be submitted.
+        by: Submission,
+        /// How it can be.
+        ways: &'static [Submission],
+    },
     /// There is no such node.
     NoNode {
         /// The node asked for.
@@ -80,6 +96,8 @@ pub enum NicMisfit {
         bytes: u64,
         /// The most in bytes.
         most: u64,
+        /// Where that stands.
+        source: &'static str,
     },
     /// There are not as many queues.
     NoQueue {
@@ -98,17 +116,26 @@ impl fmt::Display for NicMisfit {
             NicMisfit::NoOperations => {
                 f.write_str("the NIC of this machine has no operations: it passes packets on")
             }
+            NicMisfit::NoOperation { verb, has } => {
+                let has: Vec<&str> = has.iter().flatten().map(|verb| verb.name()).collect();
+                write!(f, "the NIC of this machine has no {}: it has {}", verb.name(), has.join(" and "))
+            }
+            NicMisfit::NoWay { verb, by, ways } => write!(
+                f,
+                "the NIC of this machine has no {} with `{}`: it has {}",
+                verb.name(),
+                written(*by),
+                ways.iter().map(|&way| format!("`{}`", written(way))).collect::<Vec<_>>().join(" and ")
+            ),
             NicMisfit::NoNode { node, nodes } => {
                 write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
             }
-            NicMisfit::TooLarge { verb: Verb::Send, bytes, most } => write!(
-                f,
-                "{bytes} B are more than a mini-packet carries, {most} B (th-express-2.txt section 4.2.1)"
-            ),
-            NicMisfit::TooLarge { bytes, most, .. } => write!(
-                f,
-                "{bytes} B are more than one operation transfers, {most} B (th-express-2.txt section 4.2.2)"
-            ),
+            NicMisfit::TooLarge { verb: Verb::Send, bytes, most, source } => {
+                write!(f, "{bytes} B are more than a mini-packet carries, {most} B ({source})")
+            }
+            NicMisfit::TooLarge { bytes, most, source, .. } => {
+                write!(f, "{bytes} B are more than one operation transfers, {most} B ({source})")
+            }
             NicMisfit::NoQueue { by, queues, .. } => write!(
                 f,
                 "the NIC has {queues} queues of kind {}, one for each process",
@@ -116,6 +143,11 @@ impl fmt::Display for NicMisfit {
             ),
         }
     }
+}
+
+/// How an operation is submitted, as it is written.
+fn written(by: Submission) -> String {
+    format!("{}={}", by.parameter(), by.name())
 }
 
 impl std::error::Error for NicMisfit {}
@@ -126,17 +158,21 @@ impl NicMisfit {
     pub fn help(self) -> Option<String> {
         match self {
             NicMisfit::NoOperations => {
-                Some("use `--set nic.model=th`, the NIC of TH Express-2 (`flitway explain th`)".to_owned())
+                let text = "use `--set nic.model=th`, the NIC of TH Express-2 (`flitway explain th`), or on Elite4s \
+                            `--set nic.model=elan4`, that of QsNetII";
+                Some(text.to_owned())
             }
             NicMisfit::NoNode { .. } => None,
+            NicMisfit::NoOperation { has, .. } => {
+                has.into_iter().flatten().next().map(|verb| format!("use `{}`", verb.name()))
+            }
+            NicMisfit::NoWay { ways, .. } => ways.first().map(|&way| format!("use `{}`", written(way))),
             NicMisfit::TooLarge { verb: Verb::Send, .. } => Some("use `put`, which takes more".to_owned()),
             NicMisfit::TooLarge { most, .. } => Some(format!("use several of up to {most} B")),
             NicMisfit::NoQueue { by: Submission::Hdq, others, .. } => {
                 Some(format!("use `queue=sdq`: there are {others} of those"))
             }
-            NicMisfit::NoQueue { by: Submission::Sdq, queues, .. } => {
-                Some(format!("use `--processes {queues}`"))
-            }
+            NicMisfit::NoQueue { queues, .. } => Some(format!("use `--processes {queues}`")),
         }
     }
 }
@@ -323,7 +359,7 @@ impl NicResult {
             "operation": verb.name(),
             "from": nodes[0],
             "to": nodes[1],
-            "queue": by.name(),
+            by.parameter(): by.name(),
             "processes": processes,
             "size_bytes": bytes,
             "operations": self.latencies.len(),
@@ -402,27 +438,43 @@ impl Session {
     /// What does not fit.
     pub fn fit_nic(&self, choice: NicChoice) -> Result<NicRun, NicMisfit> {
         let nodes = self.fabric.nodes();
-        let nic = self.machine.nic.model.on_a_bus().ok_or(NicMisfit::NoOperations)?;
+        self.nic_way(choice.verb, Some(choice.by))?;
+        let nic = self.on_a_bus();
         if let Some(&node) = choice.nodes.iter().find(|&&node| node >= nodes) {
             return Err(NicMisfit::NoNode { node, nodes });
         }
         let NicChoice { verb, bytes, by, processes, .. } = choice;
-        let most = nic.most(verb);
+        let (most, source) = nic.most(verb);
         if bytes > most {
-            return Err(NicMisfit::TooLarge { verb, bytes, most });
+            return Err(NicMisfit::TooLarge { verb, bytes, most, source });
         }
         let queues = nic.queues(by);
         if processes > queues {
-            let others = Submission::ALL.into_iter().filter(|it| *it != by).map(|it| nic.queues(it)).sum();
+            let others = nic.ways(verb).iter().filter(|it| **it != by).map(|&it| nic.queues(it)).sum();
             return Err(NicMisfit::NoQueue { by, queues, others });
         }
         Ok(NicRun { choice })
     }
 
+    /// How the NIC is asked for `verb`: as is said, if it has that, or as it is first of all.
+    ///
+    /// # Errors
+    /// What it does not have.
+    pub fn nic_way(&self, verb: Verb, by: Option<Submission>) -> Result<Submission, NicMisfit> {
+        let nic = self.machine.nic.model.on_a_bus().ok_or(NicMisfit::NoOperations)?;
+        let ways = nic.ways(verb);
+        let Some(&first) = ways.first() else {
+            let has = Verb::ALL.map(|verb| (!nic.ways(verb).is_empty()).then_some(verb));
+            return Err(NicMisfit::NoOperation { verb, has });
+        };
+        let by = by.unwrap_or(first);
+        if ways.contains(&by) { Ok(by) } else { Err(NicMisfit::NoWay { verb, by, ways }) }
+    }
+
     /// Runs operations to their end.
     pub fn nic(&self, run: &NicRun, stop: &AtomicBool, progress: &mut dyn FnMut(Cycle)) -> NicResult {
         let mut fabric = self.fabric.clone();
-        fabric.nic_ports = NicPorts::Bounded;
+        fabric.nic_ports = self.on_a_bus().ports();
         on_architecture!(&fabric, A, fabric => self.nic_on::<A>(run, fabric, stop, progress))
     }
 

@@ -14,7 +14,7 @@ pub(crate) static MODEL: Model = Model {
         doc: "The ideal one with a reply queue that can be full: then requests stay in the receive buffer, and hold back what \
               comes after them on their virtual channel.",
     },
-    is_on_a_bus: false,
+    bus: None,
     settings: SETTINGS,
     page: PAGE,
     build,

@@ -13,7 +13,7 @@ pub(crate) static MODEL: Model = Model {
         name: "ideal",
         doc: "Passes everything on, in no time: it takes any packet at once, and each flit leaves the receive buffer as it comes.",
     },
-    is_on_a_bus: false,
+    bus: None,
     settings: &[],
     page: PAGE,
     build,

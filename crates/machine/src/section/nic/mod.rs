@@ -3,6 +3,7 @@
 //! Each NIC has one file here with its settings and its checks, and one line in [`MODELS`].
 
 pub(crate) mod bounded;
+pub(crate) mod elan4;
 pub(crate) mod ideal;
 pub(crate) mod th;
 
@@ -11,6 +12,7 @@ use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_nic::NicSettings;
 
 use crate::diagnostic::Diagnostics;
+use crate::section::host::Bus;
 use crate::section::switch::{self, ARCHITECTURE};
 use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
 use crate::units::Dimension;
@@ -71,8 +73,8 @@ settings! {
 /// A NIC.
 pub(crate) struct Model {
     pub(crate) choice: Choice,
-    /// It is on the bus of a host, which has settings of its own.
-    pub(crate) is_on_a_bus: bool,
+    /// The bus that it is on, whose host has settings of its own.
+    pub(crate) bus: Option<Bus>,
     pub(crate) settings: &'static [&'static Setting],
     /// How it works, in paragraphs beyond that of its choice.
     pub(crate) page: &'static [&'static str],
@@ -80,7 +82,7 @@ pub(crate) struct Model {
 }
 
 /// Every NIC.
-pub(crate) static MODELS: &[&Model] = &[&ideal::MODEL, &bounded::MODEL, &th::MODEL];
+pub(crate) static MODELS: &[&Model] = &[&ideal::MODEL, &bounded::MODEL, &th::MODEL, &elan4::MODEL];
 
 /// The NIC with that name.
 pub(crate) fn named(name: &str) -> Option<&'static Model> {

@@ -8,10 +8,10 @@ use flitway_nic::th::{DESCRIPTOR, MINI_PACKET, ThSettings};
 use super::{MODEL as SELECTOR, Model};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::section::host::{self, size_of, time};
+use crate::section::host::pcie::{self, READ_REQUEST};
+use crate::section::host::{Bus, check_power, count, size, size_of, time};
 use crate::section::packet;
 use crate::setting::{Choice, Kind, Setting, When, settings};
-use crate::units::Dimension;
 use crate::values::Values;
 
 pub(crate) static MODEL: Model = Model {
@@ -20,7 +20,7 @@ pub(crate) static MODEL: Model = Model {
         doc: "The NIC of TH Express-2, on the bus of a host: queues of descriptors, a protocol engine, an address translation \
               cache, and queues in memory that processes poll.",
     },
-    is_on_a_bus: true,
+    bus: Some(Bus::Pcie),
     settings: SETTINGS,
     page: PAGE,
     build,
@@ -45,14 +45,6 @@ const PAGE: &[&str] = &[
 ];
 
 const OF_TH: When = When { selector: &SELECTOR, holds: |_, name| name == NAME };
-
-const fn count(min: u32, max: u32) -> Kind {
-    Kind::Count { min, max }
-}
-
-const fn size(min: u64, max: u64) -> Kind {
-    Kind::Quantity { dimension: Dimension::Size, min, max }
-}
 
 settings! {
     static SETTINGS;
@@ -145,13 +137,13 @@ settings! {
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
-    let host = host::build(values, findings);
+    let host = pcie::build(values, findings);
     let atc = atc(values, findings);
     let time = |setting| values.quantity(setting).map(Picos);
     let mtu = values.quantity_u32(&packet::MTU);
     let settings = ThSettings {
         host: host?,
-        store: time(&host::STORE)?,
+        store: time(&pcie::STORE)?,
         hdqs: values.count(&HDQS)?,
         hdq_depth: values.count(&HDQ_DEPTH)?,
         sdqs: values.count(&SDQS)?,
@@ -194,12 +186,7 @@ fn atc(values: &Values, findings: &mut Diagnostics) -> Option<AtcSettings> {
         findings.push(values.conflict(Code::Host, &[&ATC_ENTRIES, &ATC_WAYS], message).help(fix));
         is_sound = false;
     }
-    if !page.is_power_of_two() {
-        let message = format!("a page has {page} B, which is not a power of two");
-        let fix = values.fix(&ATC_PAGE, &size_of(1 << page.ilog2()));
-        findings.push(values.conflict(Code::Host, &[&ATC_PAGE], message).help(fix));
-        is_sound = false;
-    }
+    is_sound &= check_power(values, &ATC_PAGE, page, &format!("a page has {page} B"), findings);
     is_sound.then_some(settings)
 }
 
@@ -233,7 +220,7 @@ fn check(values: &Values, settings: &ThSettings, findings: &mut Diagnostics) -> 
     if fetch * DESCRIPTOR > request {
         let message =
             format!("{fetch} descriptors of {DESCRIPTOR} B are more than one read of {}", size_of(request));
-        refuse(&FETCH, &[&host::READ_REQUEST], message, &(request / DESCRIPTOR).to_string());
+        refuse(&FETCH, &[&READ_REQUEST], message, &(request / DESCRIPTOR).to_string());
     }
     // What is left of one read, less than a packet, waits for the next.
     if unit_buffer < request + mtu {
@@ -244,7 +231,7 @@ fn check(values: &Values, settings: &ThSettings, findings: &mut Diagnostics) -> 
             size_of(mtu)
         );
         let least = size_of((request + mtu).next_power_of_two());
-        refuse(&UNIT_BUFFER, &[&host::READ_REQUEST, &packet::MTU], message, &least);
+        refuse(&UNIT_BUFFER, &[&READ_REQUEST, &packet::MTU], message, &least);
     }
     if receive_buffer < mtu {
         let message = format!(
