@@ -144,9 +144,6 @@ impl Machine {
             first_lanes = switch::tiled::first_lanes(&values, link, topology, switch.chip(), &mut findings);
         }
         let nic = nic::build(&values, &mut findings);
-        if let (Some(nic), Some(switch)) = (&nic, &switch) {
-            nic::elan4::check_switch(&values, &nic.model, &switch.chip().offers(), &mut findings);
-        }
         let findings = findings.in_order(&sources);
         if findings.has_errors() {
             return Err(findings);

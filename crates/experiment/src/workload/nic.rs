@@ -245,6 +245,7 @@ fn misfit(error: NicMisfit) -> Problem {
         NicMisfit::NoOperations
         | NicMisfit::NoOperation { .. }
         | NicMisfit::NoWay { .. }
+        | NicMisfit::Misses(_)
         | NicMisfit::NoNode { .. } => "nic",
         NicMisfit::TooLarge { .. } => "size",
         NicMisfit::NoQueue { .. } => "processes",

@@ -17,7 +17,7 @@ settings! {
 
     /// Identical networks that join the same nodes. Each node has one NIC port in each rail; packets never change the
     /// rail.
-    pub(crate) RAILS = "rails", Kind::Count { min: 1, max: 16 }, default(1), example(4),
+    RAILS = "rails", Kind::Count { min: 1, max: 16 }, default(1), example(4),
         source("dawning5000.txt sections 3.1 and 6 (P-DN-010, P-DN-012)");
 
     /// The clock of switches, links and NIC ports. A channel carries one flit in each cycle, so that its bandwidth is

@@ -20,9 +20,6 @@ pub(super) struct Dma {
     buffered: u64,
     /// Packets in the source queue of the NIC port, or on their way there.
     port: u32,
-    /// Since when all assemblers have been taken while descriptors waited, and picoseconds of that before.
-    full_since: Option<Picos>,
-    full: u64,
 }
 
 /// A transfer that has an assembler.
@@ -47,11 +44,6 @@ impl Dma {
     /// A packet has left the source queue.
     pub(super) fn port_has_room(&mut self) {
         self.port -= 1;
-    }
-
-    /// Picoseconds until `at` in which descriptors waited for an assembler or the prefetcher.
-    pub(super) fn full(&self, at: Picos) -> u64 {
-        self.full + self.full_since.map_or(0, |since| at.0.saturating_sub(since.0))
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -81,11 +73,6 @@ impl Elan4 {
             let begins = self.after(cx, self.settings.start);
             job.story.pass(Unit::Dma, begins);
             cx.ask(begins, ElanEvent::Begins(job));
-        }
-        if self.dma.run_queue.is_empty() {
-            self.dma.full += self.dma.full_since.take().map_or(0, |since| cx.at.0 - since.0);
-        } else {
-            self.dma.full_since.get_or_insert(cx.at);
         }
     }
 

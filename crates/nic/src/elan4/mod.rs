@@ -78,6 +78,7 @@ use command::Commands;
 use dma::Dma;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Clock, Picos};
+use flitway_fabric::chip::Offers;
 use flitway_fabric::{Delivery, NicPorts};
 use flitway_wiring::{NodeId, RailId};
 use receive::Receive;
@@ -364,6 +365,16 @@ impl OnABus for ElanSettings {
         }
     }
 
+    fn misses(&self, rails: u32, offers: &Offers) -> Option<&'static str> {
+        match offers.answers {
+            _ if rails > 1 => Some("an Elan4 has one link, and the machine several rails"),
+            None => {
+                Some("an Elan4 waits for answers to its packets, and the switches of this machine give none")
+            }
+            Some(_) => None,
+        }
+    }
+
     fn ports(&self) -> NicPorts {
         NicPorts::Answering
     }
@@ -477,7 +488,6 @@ impl Device for Elan4 {
         vec![
             ("command processor", self.commands.busy()),
             ("wait for answers of a command queue", self.commands.waited(at)),
-            ("DMA engine", self.dma.full(at)),
             ("event processor", self.receive.events_busy()),
         ]
     }

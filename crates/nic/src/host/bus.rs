@@ -4,6 +4,10 @@
 //!
 //! * A bus carries one thing after the other, in the order in which they are asked for: in each direction by itself, or, if it
 //!   is *half duplex*, in both together. How long it takes for each is said with the kind of bus.
+//! * *Arbitration* of a half-duplex bus: data that were read let what the device asks for pass. They wait for each other in the
+//!   order in which they were found. The first of them, when it is found and when the data before it have ended, waits until
+//!   the bus has carried what has been asked for by then (and at that date comes after whatever else has it), and asks for the
+//!   bus only then. So what is asked for meanwhile goes before it, and nothing that is asked for later: neither side starves.
 //! * **A write of a processor** goes to the device for each burst, when that has been written. The device has it a fixed time,
 //!   the *write flight*, after it has ended.
 //! * **A posted write of the device** goes to memory in as many pieces as the bus needs, one behind the other. Memory has all of
@@ -135,6 +139,8 @@ pub enum Place {
 pub enum BusEvent {
     /// Memory has the data of a read.
     Found(Read),
+    /// The first data that have been found ask for a half-duplex bus.
+    Turn,
     /// The device has them.
     Completed(Read),
 }
@@ -173,6 +179,9 @@ pub struct Bus<S> {
     /// Reads under way, and those that wait for a tag.
     reads: u32,
     waiting: VecDeque<Read>,
+    /// On a half-duplex bus: reads whose data have been found and have not asked for it, and whether data are at it.
+    found: VecDeque<Read>,
+    has_data: bool,
     /// Since when all tags have been in use, while they are.
     full_since: Picos,
     counts: BusCounts,
@@ -226,6 +235,8 @@ impl<S: BusSettings> Bus<S> {
             up: Picos(0),
             reads: 0,
             waiting: VecDeque::new(),
+            found: VecDeque::new(),
+            has_data: false,
             full_since: Picos(0),
             counts: BusCounts { is_half_duplex: S::IS_HALF_DUPLEX, ..BusCounts::default() },
         }
@@ -291,6 +302,17 @@ impl<S: BusSettings> Bus<S> {
         agenda: &mut Agenda<E>,
     ) -> Option<Read> {
         match event {
+            BusEvent::Found(read) if S::IS_HALF_DUPLEX => {
+                self.found.push_back(read);
+                self.compete(at, agenda);
+                None
+            }
+            BusEvent::Turn => {
+                let read = self.found.pop_front().expect("data that have been found have their turn");
+                let done = self.go_down(at, self.settings.completed(read.bytes));
+                agenda.ask(done, E::from(BusEvent::Completed(read)));
+                None
+            }
             BusEvent::Found(read) => {
                 let done = self.go_down(at, self.settings.completed(read.bytes));
                 agenda.ask(done, E::from(BusEvent::Completed(read)));
@@ -304,8 +326,18 @@ impl<S: BusSettings> Bus<S> {
                 if let Some(next) = self.waiting.pop_front() {
                     self.request(at, next, agenda);
                 }
+                self.has_data = false;
+                self.compete(at, agenda);
                 Some(read)
             }
+        }
+    }
+
+    /// The first data that have been found wait for the bus, if no others are at it.
+    fn compete<E: From<BusEvent>>(&mut self, at: Picos, agenda: &mut Agenda<E>) {
+        if !self.has_data && !self.found.is_empty() {
+            self.has_data = true;
+            agenda.ask(self.down.max(at), E::from(BusEvent::Turn));
         }
     }
 

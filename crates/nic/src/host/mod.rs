@@ -30,6 +30,7 @@ use agenda::Agenda;
 use bus::{Bus, BusCounts, BusEvent, BusSettings, plus};
 use contents::Contents;
 use flitway_engine::{Clock, Cycle, Picos};
+use flitway_fabric::chip::Offers;
 use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet, Up};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
@@ -508,6 +509,11 @@ pub trait OnABus {
 
     /// How an operation can be submitted, first what is meant unless it is said; nothing if it has none such.
     fn ways(&self, verb: Verb) -> &'static [Submission];
+
+    /// What it needs and does not have on a machine of so many rails, whose switches offer that.
+    fn misses(&self, _: u32, _: &Offers) -> Option<&'static str> {
+        None
+    }
 
     /// What it needs of its NIC ports.
     fn ports(&self) -> NicPorts {

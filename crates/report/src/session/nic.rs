@@ -81,6 +81,8 @@ pub enum NicMisfit {
         /// How it can be.
         ways: &'static [Submission],
     },
+    /// It cannot work on this network.
+    Misses(&'static str),
     /// There is no such node.
     NoNode {
         /// The node asked for.
@@ -127,6 +129,7 @@ impl fmt::Display for NicMisfit {
                 written(*by),
                 ways.iter().map(|&way| format!("`{}`", written(way))).collect::<Vec<_>>().join(" and ")
             ),
+            NicMisfit::Misses(what) => f.write_str(what),
             NicMisfit::NoNode { node, nodes } => {
                 write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
             }
@@ -162,7 +165,7 @@ impl NicMisfit {
                             `--set nic.model=elan4`, that of QsNetII";
                 Some(text.to_owned())
             }
-            NicMisfit::NoNode { .. } => None,
+            NicMisfit::NoNode { .. } | NicMisfit::Misses(_) => None,
             NicMisfit::NoOperation { has, .. } => {
                 has.into_iter().flatten().next().map(|verb| format!("use `{}`", verb.name()))
             }
@@ -440,6 +443,9 @@ impl Session {
         let nodes = self.fabric.nodes();
         self.nic_way(choice.verb, Some(choice.by))?;
         let nic = self.on_a_bus();
+        if let Some(what) = nic.misses(self.fabric.rails, &self.fabric.chip.offers()) {
+            return Err(NicMisfit::Misses(what));
+        }
         if let Some(&node) = choice.nodes.iter().find(|&&node| node >= nodes) {
             return Err(NicMisfit::NoNode { node, nodes });
         }

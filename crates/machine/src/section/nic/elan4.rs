@@ -1,7 +1,6 @@
 //! Elan4, the NIC of QsNetII: its settings and checks. Source: qsnet2.txt, "Elan4".
 
 use flitway_engine::Picos;
-use flitway_fabric::chip::Offers;
 use flitway_nic::NicSettings;
 use flitway_nic::elan4::{COMMANDS, DESCRIPTOR, ElanSettings};
 use flitway_nic::host::atc::AtcSettings;
@@ -10,7 +9,6 @@ use flitway_nic::host::bus::BusSettings as _;
 use super::{MODEL as SELECTOR, Model};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::section::general::RAILS;
 use crate::section::host::pci_x::{self, READ_REQUEST};
 use crate::section::host::{Bus, check_power, count, size, size_of, time};
 use crate::section::packet::MTU;
@@ -220,21 +218,5 @@ fn check(values: &Values, settings: &ElanSettings, findings: &mut Diagnostics) -
             format!("`{}` is shorter than the {least} that a descriptor takes to write", ISSUE.path);
         refuse(&[&ISSUE], message, &least);
     }
-    if let Some(rails) = values.count(&RAILS).filter(|&rails| rails > 1) {
-        let message = format!("an Elan4 has one link, and this machine has {rails} rails");
-        refuse(&[&RAILS, &SELECTOR], message, "1");
-    }
     is_sound
-}
-
-/// Whether the switch does what this NIC needs, if the machine has it.
-pub(crate) fn check_switch(values: &Values, nic: &NicSettings, offers: &Offers, findings: &mut Diagnostics) {
-    if matches!(nic, NicSettings::Elan4(_)) && offers.answers.is_none() {
-        let message = "Elan4 waits until its packets have been answered, and nothing answers them here";
-        let problem = values.conflict(Code::Host, &[&SELECTOR], message.to_owned());
-        findings.push(
-            problem
-                .help("it needs Elite4s that hold paths until they are answered (`flitway explain elite`)"),
-        );
-    }
 }
