@@ -108,6 +108,7 @@ impl Host {
         let room = match by {
             Submission::Hdq => &mut processor.hdq_room,
             Submission::Sdq => &mut processor.sdq_room,
+            _ => panic!("the NIC of TH Express-2 has two kinds of queues, and no {by:?}"),
         };
         if *room == 0 {
             processor.waits = true;

@@ -43,6 +43,7 @@ impl Host {
         let (queue, mut left, mut time) = match by {
             Submission::Hdq => (Queue::Hdq(process.into()), DESCRIPTOR, Picos(0)),
             Submission::Sdq => (Queue::Sdq(process.into()), DOORBELL, self.settings.store),
+            _ => panic!("the NIC of TH Express-2 has two kinds of queues, and no {by:?}"),
         };
         while left > 0 {
             let bytes = left.min(burst);

@@ -225,7 +225,7 @@ fn operation(
         }),
     };
     let has_hdq = u32::from(process) < settings.hdqs;
-    let by = if has_hdq { dice.pick(&Submission::ALL) } else { Submission::Sdq };
+    let by = if has_hdq { dice.pick(&[Submission::Hdq, Submission::Sdq]) } else { Submission::Sdq };
     let tells_left = dice.one_in(3);
     Operation { verb, node: NodeId(node as u32), process: other, bytes, here, there, by, tells_left }
 }
