@@ -47,7 +47,7 @@ pub struct Port {
     copies: Option<Box<Broadcasts>>,
     /// The way back to the sender of what comes, for what an answer says.
     back: Wire,
-    /// Broadcasts that have been answered, and not been told: when, of which flow, and whether affirmatively.
+    /// Packets that have been answered, of which it is told and has not been: when, of which flow, and whether affirmatively.
     answered: VecDeque<(Cycle, Flow, bool)>,
     /// When its link goes down or comes up next.
     fault_due: Cycle,
