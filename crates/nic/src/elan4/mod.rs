@@ -4,9 +4,10 @@
 //!
 //! A *command queue* for each process, a ring in the memory of the NIC (SDRAM) that the process appends to by writing to a page
 //! of the bus. The *command processor*, which takes commands out of them. The *short transaction engine* (STEN), which makes
-//! packets of commands. The *DMA engine*: a run queue of descriptors, a prefetcher, two packet assemblers. The *input processor*,
-//! which carries out what packets say. The *event processor*. Two *translation buffers* (TLB), one for addresses that the DMA
-//! engine reads, one for those that the input processor writes. The bus is `pci_x`; what a processor does is said in `host`.
+//! packets of commands. The *DMA engine*: a run queue of descriptors, a prefetcher, two packet assemblers. The *input
+//! processor*, which carries out what packets say. The *event processor*. Two *translation buffers* (TLB), one for addresses
+//! that the DMA engine reads, one for those that the input processor writes. The bus is `pci_x`; what a processor does is said
+//! in `host`.
 //!
 //! # What happens when
 //!
@@ -40,8 +41,8 @@
 //!    first: all that are there, but none beyond where the address at the destination is a multiple of the MTU. It reaches the
 //!    NIC port `form` later. The assembler is free when the last data are in a packet.
 //! 8. **What packets carry** is what memory has there when they reach the NIC port. Their lane is a random number.
-//! 9. **Receiving.** A packet is drained out of the NIC port as soon as the input buffer has room for its bytes, in the order of
-//!    delivery. `input` later the input processor deals with it:
+//! 9. **Receiving.** A packet is drained out of the NIC port as soon as the input buffer has room for its bytes, in the order
+//!    of delivery. `input` later the input processor deals with it:
 //!    * *data*: the page of the first byte is translated, and they are written, in writes of at most that of the bus. When all
 //!      data of an operation have been, its event is set: the one here for a put, the one of the process that asked for a get.
 //!    * *a descriptor*: see 6. Descriptors have a memory of their own, without limit.

@@ -10,8 +10,8 @@
 //!   bus only then. So what is asked for meanwhile goes before it, and nothing that is asked for later: neither side starves.
 //! * **A write of a processor** goes to the device for each burst, when that has been written. The device has it a fixed time,
 //!   the *write flight*, after it has ended.
-//! * **A posted write of the device** goes to memory in as many pieces as the bus needs, one behind the other. Memory has all of
-//!   it a fixed time, the *post flight*, after the last has ended. A later write is never seen before an earlier one.
+//! * **A posted write of the device** goes to memory in as many pieces as the bus needs, one behind the other. Memory has all
+//!   of it a fixed time, the *post flight*, after the last has ended. A later write is never seen before an earlier one.
 //! * **A read of the device** takes a tag, for which it waits if all are in use, in the order of asking. Its request goes to
 //!   memory. A fixed time after it has ended, that of memory or of a cache as the device says, the data go to the device. When
 //!   they have ended the tag is free, for the next read that waits, and the device has the data.

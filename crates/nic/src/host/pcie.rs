@@ -2,10 +2,11 @@
 //!
 //! # What happens when
 //!
-//! What has to wait for what is said in `bus`. A *link* has lanes of a generation, and two directions: *down* to the device, *up*
-//! from it. A direction carries one transaction layer packet (TLP) after the other. One with `n` bytes of data takes the time of
-//! `n` plus the overhead, at the rate of the lanes with their coding, rounded up to a picosecond. A burst of a processor is one
-//! TLP, the request of a read one without data; posted writes and the data of reads go in TLPs of at most the payload.
+//! What has to wait for what is said in `bus`. A *link* has lanes of a generation, and two directions: *down* to the device,
+//! *up* from it. A direction carries one transaction layer packet (TLP) after the other. One with `n` bytes of data takes the
+//! time of `n` plus the overhead, at the rate of the lanes with their coding, rounded up to a picosecond. A burst of a
+//! processor is one TLP, the request of a read one without data; posted writes and the data of reads go in TLPs of at most the
+//! payload.
 
 use super::bus::{BusSettings, Reference, plus};
 use flitway_engine::Picos;
