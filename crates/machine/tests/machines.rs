@@ -76,6 +76,21 @@ fn every_built_in_machine_loads_without_a_warning_and_builds() {
     }
 }
 
+/// One that stands before would be passed over, with whatever a file says of it.
+#[test]
+fn a_setting_stands_after_the_one_that_decides_whether_it_applies() {
+    let all: Vec<&Setting> = schema::settings().collect();
+    let place = |of: &Setting| all.iter().position(|it| std::ptr::eq(*it, of));
+    for setting in &all {
+        if let Some((selector, _)) = setting.only_for() {
+            assert!(place(selector) < place(setting), "{} stands before {}", setting.path, selector.path);
+        }
+    }
+    let of = load("qsnet2-64", &[]).effective;
+    let is_there = |path: &str| of.iter().any(|it| it.path == path);
+    assert!(is_there("packet.block") && is_there("packet.block_header"));
+}
+
 #[test]
 fn a_built_in_machine_gives_every_setting_a_value_and_a_source() {
     for (name, text) in builtin() {

@@ -18,7 +18,8 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
     let before: [Table; 2] = [general::SETTINGS, topology::SETTINGS];
     let kinds = topology::KINDS.iter().map(|row| row.settings);
     let between: [Table; 4] = [routing::SETTINGS, routing::rtb::SETTINGS, packet::SETTINGS, switch::SETTINGS];
-    let after: [Table; 6] = [
+    let after: [Table; 7] = [
+        packet::BLOCKS,
         link::SETTINGS,
         link::rates::SETTINGS,
         nic::SETTINGS,

@@ -27,6 +27,15 @@ settings! {
     TRAILER = "packet.trailer", Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 }, required,
         example("1 flit"), source("OQ-H1");
 
+    /// Largest payload of a packet. A longer message is cut into several packets.
+    pub(crate) MTU = "packet.mtu", Kind::Quantity { dimension: Dimension::Size, min: 1, max: 65_535 }, required,
+        example("1 KiB"), source("hpp-switch.txt section 3.2.2 (P-HP-035)");
+}
+
+settings! {
+    // They belong to a switch, and come after the setting that says which it is.
+    pub(crate) static BLOCKS;
+
     /// Payload of a block. Packets are cut into blocks, each with flits of its own before it.
     BLOCK = "packet.block", Kind::Quantity { dimension: Dimension::Size, min: 1, max: 65_535 }, required, for ELITE,
         example("128 B"), source("qsnet2.txt, DMA step 6 (P-QS-064); OQ-Q4");
@@ -34,10 +43,6 @@ settings! {
     /// Flits before the payload of each block: its kind and its address.
     BLOCK_HEADER = "packet.block_header", Kind::Quantity { dimension: Dimension::Flits, min: 0, max: 64 }, required,
         for ELITE, example("4 flits"), source("OQ-Q17");
-
-    /// Largest payload of a packet. A longer message is cut into several packets.
-    pub(crate) MTU = "packet.mtu", Kind::Quantity { dimension: Dimension::Size, min: 1, max: 65_535 }, required,
-        example("1 KiB"), source("hpp-switch.txt section 3.2.2 (P-HP-035)");
 }
 
 /// The most flits that a packet can have.
