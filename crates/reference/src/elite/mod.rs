@@ -147,8 +147,8 @@ impl Channel {
     /// Whether the link is down in cycle `now`.
     fn is_down(&self, now: u64) -> bool {
         let is_cut = |cuts: &Vec<(u64, bool)>| {
-            let so_far = cuts.iter().filter(|(from, _)| *from <= now);
-            so_far.last().is_some_and(|(_, is_cut)| *is_cut)
+            let latest = cuts.iter().rfind(|(from, _)| *from <= now);
+            latest.is_some_and(|(_, is_cut)| *is_cut)
         };
         self.death <= now || self.cuts.iter().any(is_cut)
     }
