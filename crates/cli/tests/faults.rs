@@ -275,8 +275,14 @@ fn all_wrong_rules_are_told_each_with_its_line() {
 fn elite4s_go_round_what_is_down_and_lose_what_has_no_way() {
     let run = |rules: &str| {
         let load = ["--load", "0.3", "--packet", "1KiB", "--warm-up", "5us", "--duration", "120us"];
-        json(&[&["run", "qsnet2-64"][..], &load, &["--faults", rules]].concat())["points"][0]["faults"]
-            .clone()
+        let output =
+            flitway(&[&["run", "qsnet2-64"][..], &load, &["--faults", rules, "--json", "-"]].concat());
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_valid(&result);
+        let faults = result["points"][0]["faults"].clone();
+        let lost: u64 = faults["lost"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+        assert_eq!(output.status.code(), Some(i32::from(lost > 0)), "who loses packets for good ends with 1");
+        faults
     };
     let around = run("down(switch=20, at=20us); manager(every=5us, latency=10us)");
     let lost = |faults: &Value, cause: &str| faults["lost"][cause].as_u64().unwrap();

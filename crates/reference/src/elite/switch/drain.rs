@@ -20,7 +20,7 @@ impl Switch {
             let node = world.settings.answer.map_or(0, |answer| answer.node);
             let takes = u64::from(world.settings.pipeline.transmit + node + 3);
             let is_whole = lane.packet.is_some_and(|packet| lane.sent == world.flits_of(packet));
-            if !is_whole || lane.slots.last() != Some(&(world.now - takes)) {
+            if !is_whole || lane.slots.last().is_none_or(|last| last + takes != world.now) {
                 continue;
             }
             lane.packet = None;
