@@ -60,7 +60,10 @@ pub(crate) fn lab(command: &str, rest: &[OsString]) -> Outcome {
         cargo(&run).args(rest).status()
     } else {
         let binary = built("flitway-lab")?;
-        Command::new(binary).arg(command).args(rest).current_dir(root()).status()
+        // As `cargo run` would have it.
+        let own = root().join("xtask/lab");
+        let mut run = Command::new(binary);
+        run.arg(command).args(rest).current_dir(root()).env("CARGO_MANIFEST_DIR", own).status()
     };
     match status {
         Ok(status) if status.success() => Ok(()),
