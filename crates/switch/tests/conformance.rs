@@ -173,7 +173,7 @@ fn elite4s_conform() {
         selection: Selection::LeastLoaded,
         priority: None,
         roots: Roots::One,
-        answer: Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 18 }),
+        answer: Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 20, attempts: 100 }),
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
         credit: 1,
         is_coded: false,
@@ -191,11 +191,11 @@ fn elite4s_conform() {
         EliteSettings {
             pipeline: ElitePipeline { receive: 0, route: 1, transmit: 1 },
             buffer_flits: 6,
-            answer: Some(AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 334, attempts: 18 }),
+            answer: Some(AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 20, attempts: 100 }),
             ..plain.clone()
         },
         // Whoever holds a path for a flit needs many.
         EliteSettings { format: ONE_FLIT, vcs: 4, ..plain },
     ]);
-    assert!(mail.iter().eq(&["Answer", "Credits", "Flits", "Head", "Pace"]), "{mail:?}");
+    assert!(mail.iter().eq(&["Answer", "Corrupt", "Credits", "Flits", "Head", "Pace"]), "{mail:?}");
 }
