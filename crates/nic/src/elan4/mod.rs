@@ -87,17 +87,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes of the commands of a packet beside its data: to begin it, what is done at the destination, the address there, and
-/// the event. Source: [assumed], four words.
+/// the event. Source: \[assumed\], four words.
 pub const COMMANDS: u32 = 32;
 /// Bytes of a word: data of a packet are whole ones.
 pub const WORD: u32 = 8;
-/// Bytes of a DMA descriptor. Source: [assumed], eight words.
+/// Bytes of a DMA descriptor. Source: \[assumed\], eight words.
 pub const DESCRIPTOR: u32 = 64;
-/// Bytes in which the NIC tells of room in a command queue. Source: [assumed], a word.
+/// Bytes in which the NIC tells of room in a command queue. Source: \[assumed\], a word.
 pub const POINTER: u32 = 8;
-/// Bytes of an event in memory. Source: [assumed], a word.
+/// Bytes of an event in memory. Source: \[assumed\], a word.
 pub const EVENT: u32 = 8;
-/// The most data of an operation in bytes. Source: [assumed], 31 bits.
+/// The most data of an operation in bytes. Source: \[assumed\], 31 bits.
 pub const TRANSFER: u64 = 1 << 31;
 /// Command queues: as many as the NIC keeps the heads of. Source: P-QS-039.
 pub const QUEUES: u32 = 8000;

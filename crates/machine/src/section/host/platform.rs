@@ -4,7 +4,7 @@
 //! platform (mechanisms 3.9): what a remote write of 8 B by STEN takes over one Elite4. 450 ns of it are the bus (75 ns for the
 //! commands, 45 ns each for the data and the event), Elan4 (76.5 ns, 103.5 ns) and the network (105 ns, machine `elite4`), and
 //! the processor writes one burst. Half of what is left is on the way to the NIC, a quarter on the way back into memory, and a
-//! quarter is the poll: that division is [assumed]. Everything else is predicted.
+//! quarter is the poll: that division is \[assumed\]. Everything else is predicted.
 
 use super::{ON_PCI_X, size, time};
 use crate::setting::{Setting, When, settings};
