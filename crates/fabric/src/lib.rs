@@ -20,6 +20,7 @@ mod name;
 pub mod observer;
 pub mod packet;
 pub mod pool;
+mod routings;
 pub mod simulation;
 
 pub use barrier::{BarrierId, Barriers};
@@ -32,4 +33,5 @@ pub use flow::{Flow, FlowKind, PROCESSES_MAX};
 pub use link::{ErrorRule, LaneChoice, LinkErrors, Pace, Rate, Rates, ReplyLanes, SentKind};
 pub use observer::{Observer, Unobserved};
 pub use packet::PacketFormat;
+pub use routings::Routings;
 pub use simulation::{Manager, Simulation};

@@ -120,7 +120,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
-use flitway_fabric::{Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate};
+use flitway_fabric::{Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate, Routings};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
@@ -153,9 +153,8 @@ pub struct Shared {
     nic_ports: NicPorts,
     /// Nodes take every flit at once.
     has_sinks: bool,
-    routing: Routing,
-    /// Tables around what is down, by the cycle from which on packets begin with them.
-    later: Vec<(Cycle, Routing)>,
+    /// Each is that of the packets that begin in its time.
+    routings: Routings,
     /// Where broadcasts go, once there is one.
     reach: OnceLock<Reach>,
 }
@@ -163,27 +162,13 @@ pub struct Shared {
 impl Shared {
     /// When the link of `place` is down.
     fn down_times(&self, place: Place) -> Vec<[Cycle; 2]> {
-        self.faults.down_times(self.routing.topology(), self.rails, (place.component, place.port))
-    }
-
-    /// The tables with which packets begin in cycle `now`, by number.
-    fn tables(&self, now: Cycle) -> u16 {
-        self.later.partition_point(|(at, _)| *at <= now) as u16
-    }
-
-    /// The routing of a packet that has begun with these tables.
-    #[inline]
-    fn routing_of(&self, tables: u16) -> &Routing {
-        match tables.checked_sub(1) {
-            None => &self.routing,
-            Some(place) => &self.later[usize::from(place)].1,
-        }
+        self.faults.down_times(self.routings.first().topology(), self.rails, (place.component, place.port))
     }
 
     /// Where broadcasts go.
     fn reach(&self) -> &Reach {
         assert!(self.faults.are_none(), "where links break nothing is broadcast");
-        let reach = || Reach::by_first_links(&self.routing);
+        let reach = || Reach::by_first_links(self.routings.first());
         self.reach.get_or_init(|| reach().expect("broadcasts are planned where there is a way for them"))
     }
 }
@@ -256,8 +241,7 @@ impl Components for Elite {
             has_errors: !(fabric.errors.are_none() && fabric.faults.are_none()),
             nic_ports: fabric.nic_ports,
             has_sinks: fabric.nic_ports == NicPorts::Ideal,
-            routing: fabric.routing.clone(),
-            later: Vec::new(),
+            routings: Routings::new(fabric.routing.clone()),
             reach: OnceLock::new(),
             settings: settings.clone(),
         }
@@ -278,11 +262,7 @@ impl Components for Elite {
     fn reroute(shared: &mut Shared, at: Cycle, routing: &Routing) -> bool {
         let is_offered = !shared.faults.are_none();
         if is_offered {
-            debug_assert!(
-                shared.later.last().is_none_or(|(before, _)| *before <= at),
-                "tables come in order"
-            );
-            shared.later.push((at, routing.clone()));
+            shared.routings.add(at, routing.clone());
         }
         is_offered
     }

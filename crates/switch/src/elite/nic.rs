@@ -69,10 +69,12 @@ pub(super) fn bytes_per_port(vcs: usize) -> usize {
 impl Port {
     pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self {
         let place = Place { component: number, port: PortId(rail.0) };
+        let sender = Sender::new(shared, place, wires.out, wires.rate.into(), false);
+        let fault_due = sender.next_change(None);
         Port {
             rail,
-            sender: Sender::new(shared, place, wires.out, wires.rate.into(), false),
-            due: Cycle::NEVER,
+            sender,
+            due: fault_due,
             source: VecDeque::new(),
             kept: (0..shared.vcs).map(|_| None).collect(),
             flits: Forecast::new(ALL),
@@ -82,9 +84,8 @@ impl Port {
             copies: shared.has_errors.then(Box::default),
             back: wires.back,
             answered: VecDeque::new(),
-            fault_due: Cycle::NEVER,
+            fault_due,
         }
-        .with_faults()
     }
 
     /// Takes in that something comes for the sender of `rail` in cycle `at`.
@@ -134,7 +135,7 @@ impl Port {
         if let Some(vc) = vcs.into_iter().find(|&vc| self.sender.lanes[vc].owner.is_none()) {
             self.kept[vc] = shared.has_errors.then(|| state.clone());
             if let Some(mut state) = self.source.pop_front() {
-                state.tables = shared.tables(now);
+                state.tables = shared.routings.number_at(now);
                 self.sender.lanes[vc].give((0, 0), state, now);
             }
         }
@@ -265,7 +266,7 @@ impl PortModel<Elite> for Port {
             Destination::Group(..) => panic!("Elite4s have tables for no groups"),
         };
         let flits = shared.settings.format.packet_flits(packet.payload.into());
-        let header = shared.routing.header(source, node, packet.lane);
+        let header = shared.routings.first().header(source, node, packet.lane);
         let mut state = PacketState::new(source, header, packet, flits);
         if let Some(range) = range {
             debug_assert!(range.is_run() && shared.settings.answer.is_some(), "a broadcast goes to a range");

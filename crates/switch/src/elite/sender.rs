@@ -17,7 +17,7 @@ use flitway_fabric::bits::bits;
 use flitway_fabric::component::PostOf;
 use flitway_fabric::link::ChannelErrors;
 use flitway_fabric::link::lanes::Agreement;
-use flitway_fabric::observer::{Departure, LinkState, Observer};
+use flitway_fabric::observer::{Departure, LinkChange, LinkState, Observer};
 use flitway_fabric::simulation::{Address, Conservation, Wire};
 use flitway_fabric::{Flow, Pace, Rate, SentKind};
 use flitway_wiring::{Destination, NodeId, PortId};
@@ -234,22 +234,8 @@ impl Sender {
     /// The drain of a switch, its output `place`.
     pub(super) fn drain(shared: &Shared, place: Place) -> Self {
         let nobody = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
-        let settings = &shared.settings;
-        Sender {
-            place,
-            wire: nobody,
-            pace: Rate::FULL.into(),
-            leads_to_node: false,
-            is_drain: true,
-            down: Box::default(),
-            is_sink: true,
-            lanes: (0..settings.vcs).map(|_| Lane::new(0)).collect(),
-            errors: None,
-            last: (settings.vcs - 1) as u8,
-            since: Cycle::ZERO,
-            until: Cycle::NEVER,
-            flits: 0,
-        }
+        let as_if_wired = Sender::new(shared, place, nobody, Rate::FULL.into(), false);
+        Sender { is_drain: true, is_sink: true, down: Box::default(), errors: None, ..as_if_wired }
     }
 
     /// Whether its link is down in cycle `at`.
@@ -266,13 +252,17 @@ impl Sender {
         self.down.iter().any(|&[from, until]| from <= last && given < until)
     }
 
-    /// What becomes of its link in cycle `at`, if that is something.
-    pub(super) fn change_at(&self, at: Cycle) -> Option<LinkState> {
-        self.down.iter().find_map(|&[from, until]| match at {
-            at if at == from => Some(LinkState::Down),
-            at if at == until => Some(LinkState::Active(WHOLE)),
+    /// Tells observers what becomes of its link in cycle `now`, if that is something.
+    pub(super) fn tell_change<O: Observer>(&self, cx: &mut Cx<'_, O>, now: Cycle) {
+        let state = self.down.iter().find_map(|&[from, until]| match now {
+            now if now == from => Some(LinkState::Down),
+            now if now == until => Some(LinkState::Active(WHOLE)),
             _ => None,
-        })
+        });
+        if let Some(state) = state {
+            let Place { component, port } = self.place;
+            cx.observer.link_changed(&LinkChange { at: now, component, port, state });
+        }
     }
 
     /// When its link goes down or comes up next, after cycle `now`.

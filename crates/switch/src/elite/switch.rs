@@ -105,7 +105,7 @@ pub(super) fn bytes_per_port(vcs: usize) -> usize {
 
 impl Switch {
     pub(super) fn new(shared: &Shared, number: u32, wires: &[Wires]) -> Self {
-        let topology = shared.routing.topology();
+        let topology = shared.routings.first().topology();
         let here = SwitchId(number % topology.switches());
         let input = || Input {
             flits: Forecast::new(0),

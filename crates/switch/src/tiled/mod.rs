@@ -181,7 +181,7 @@ use flitway_fabric::component::{Components, Context, FabricShard, Letter};
 use flitway_fabric::link::retry::Numbers;
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
-use flitway_fabric::{Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate};
+use flitway_fabric::{Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate, Routings};
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
 use nic::Port;
@@ -213,9 +213,7 @@ pub struct Shared {
     errors: LinkErrors,
     faults: Faults,
     nic_ports: NicPorts,
-    routing: Routing,
-    /// Those of later, each from a cycle on, by date.
-    later: Vec<(Cycle, Routing)>,
+    routings: Routings,
     pools: Pools,
 }
 
@@ -228,18 +226,6 @@ struct BufferParts {
 }
 
 impl Shared {
-    /// The routing in cycle `now`.
-    #[inline]
-    fn routing(&self, now: Cycle) -> &Routing {
-        if self.later.is_empty() { &self.routing } else { self.later_routing(now) }
-    }
-
-    #[cold]
-    fn later_routing(&self, now: Cycle) -> &Routing {
-        let past = self.later.partition_point(|(at, _)| *at <= now);
-        past.checked_sub(1).map_or(&self.routing, |last| &self.later[last].1)
-    }
-
     /// Whether links lose packets.
     #[inline]
     fn is_unreliable(&self) -> bool {
@@ -321,8 +307,7 @@ impl Components for Tiled {
             errors: fabric.errors.clone(),
             faults: fabric.faults.clone(),
             nic_ports: fabric.nic_ports,
-            routing: fabric.routing.clone(),
-            later: Vec::new(),
+            routings: Routings::new(fabric.routing.clone()),
             pools: Pools::default(),
             settings: settings.clone(),
         }
@@ -342,8 +327,7 @@ impl Components for Tiled {
 
     fn reroute(shared: &mut Shared, at: Cycle, routing: &Routing) -> bool {
         if shared.retries {
-            let place = shared.later.partition_point(|(date, _)| *date <= at);
-            shared.later.insert(place, (at, routing.clone()));
+            shared.routings.add(at, routing.clone());
         }
         shared.retries
     }

@@ -302,7 +302,7 @@ impl PortModel<Tiled> for Port {
         };
         let settings = &shared.settings;
         let lane = settings.lanes.lane(settings.reply_lanes, source, node, packet, shared.lanes);
-        let header = shared.routing(now).header(source, node, settings.lanes.draw(packet.lane));
+        let header = shared.routings.at(now).header(source, node, settings.lanes.draw(packet.lane));
         let flits = settings.format.packet_flits(packet.payload.into());
         let slot = shared.pools.states.put(PacketState::new(source, header, packet, flits));
         shared.pools.states.append(&mut self.queues[lane], slot);

@@ -214,7 +214,7 @@ pub(super) fn bytes_per_port(columns: usize, rows: usize, vcs: usize) -> usize {
 
 impl<M: Mask> Switch<M> {
     fn new(shared: &Shared, number: u32, wires: &[Wires]) -> Self {
-        let (settings, topology) = (&shared.settings, shared.routing.topology());
+        let (settings, topology) = (&shared.settings, shared.routings.first().topology());
         let here = SwitchId(number % topology.switches());
         let [rows, columns, vcs] = [settings.rows, settings.columns, settings.vcs].map(|it| it as usize);
         let ports = rows * columns;

@@ -85,7 +85,7 @@ impl Training {
         let retry = settings.retry.filter(|_| !faults.are_none())?;
         let training = &settings.training;
         let lanes = settings.lanes();
-        let topology = shared.routing.topology();
+        let topology = shared.routings.first().topology();
         let (_, end) = end_at(topology, shared.rails, component, port);
         let [states, other] = faults.first().of(topology, &lanes, end);
         Some(Box::new(Training {

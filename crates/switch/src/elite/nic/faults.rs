@@ -6,22 +6,13 @@ use crate::elite::packet_state::PacketState;
 use crate::elite::sender::Lane;
 use flitway_engine::Cycle;
 use flitway_fabric::LossCause;
-use flitway_fabric::observer::{LinkChange, Observer};
+use flitway_fabric::observer::Observer;
 
 impl Port {
-    /// It looks when its link goes down or comes up.
-    pub(super) fn with_faults(self) -> Self {
-        let first = self.sender.next_change(None);
-        Port { fault_due: first, due: first, ..self }
-    }
-
     /// Its link has gone down or come up in cycle `now`.
     #[cold]
     pub(super) fn note_faults<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        if let Some(state) = self.sender.change_at(now) {
-            let (component, port) = (self.sender.place.component, self.sender.place.port);
-            cx.observer.link_changed(&LinkChange { at: now, component, port, state });
-        }
+        self.sender.tell_change(cx, now);
         self.fault_due = self.sender.next_change(Some(now));
     }
 
@@ -33,18 +24,16 @@ impl Port {
         if !self.sender.lanes[..cx.shared.lanes].iter().any(is_free) {
             return;
         }
-        while let Some(state) = self.source.pop_front() {
-            if state.not_before > now || state.created > now {
-                self.source.push_front(state);
+        while let Some(state) = self.source.front().filter(|state| state.not_before <= now) {
+            let has_way = has_way(cx, now, state);
+            if has_way && !self.sender.is_down(now) {
                 return;
             }
-            if !has_way(cx, now, &state) {
-                self.lose(cx, now, &state, LossCause::NoRoute);
-            } else if self.sender.is_down(now) {
+            let Some(state) = self.source.pop_front() else { return };
+            if has_way {
                 self.put_back(cx, now, state);
             } else {
-                self.source.push_front(state);
-                return;
+                self.lose(cx, now, &state, LossCause::NoRoute);
             }
         }
     }
@@ -77,7 +66,7 @@ impl Port {
 
 /// Whether a packet that begins in cycle `now` has a way from its first switch on.
 fn has_way<O>(cx: &Cx<'_, O>, now: Cycle, state: &PacketState) -> bool {
-    let routing = cx.shared.routing_of(cx.shared.tables(now));
+    let routing = cx.shared.routings.at(now);
     let (here, arrival) = routing.start(state.source);
     let first = routing.first(here, arrival, state.header);
     routing.topology().wire(here, first.hop.port).is_some()

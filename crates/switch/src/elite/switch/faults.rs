@@ -4,7 +4,7 @@ use super::Switch;
 use crate::elite::Cx;
 use crate::elite::sender::Sender;
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{LinkChange, Observer};
+use flitway_fabric::observer::Observer;
 use flitway_wiring::PortId;
 use flitway_wiring::routing::{Candidate, Header, Hop};
 
@@ -18,10 +18,7 @@ impl Switch {
     #[cold]
     pub(super) fn note_faults<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         for output in self.outputs.iter().flatten() {
-            if let Some(state) = output.change_at(now) {
-                let (component, port) = (self.number, output.place.port);
-                cx.observer.link_changed(&LinkChange { at: now, component, port, state });
-            }
+            output.tell_change(cx, now);
         }
         self.has_freed = true;
         self.fault_due = next_change(&self.outputs, Some(now));

@@ -103,7 +103,7 @@ impl Switch {
         mut take: impl FnMut(&Self, Candidate),
     ) {
         let (port, class) = (PortId::new(number / self.vcs), (number % self.vcs / shared.lanes) as u8);
-        let routing = shared.routing_of(tables);
+        let routing = shared.routings.numbered(tables);
         routing.candidates(self.here, Arrival { port, class }, header, |it| {
             let output = self.outputs[..self.ports as usize].get(it.hop.port.index());
             if output.is_some_and(|output| output.as_ref().is_some_and(|output| !output.is_down(now))) {

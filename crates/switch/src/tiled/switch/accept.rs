@@ -69,11 +69,11 @@ impl<M: Mask> Switch<M> {
         let arrival = Arrival { port: PortId::new(input), class: (vc / shared.lanes) as u8 };
         let lane = vc % shared.lanes;
         let candidate = match shared.settings.selection {
-            Selection::LeastLoaded if shared.routing(now).is_adaptive() => {
+            Selection::LeastLoaded if shared.routings.at(now).is_adaptive() => {
                 self.adaptive(shared, now, (arrival, header), (lane, flits))
             }
             Selection::LeastLoaded => self.least_loaded(shared, now, arrival, header),
-            Selection::First => shared.routing(now).first(self.here, arrival, header),
+            Selection::First => shared.routings.at(now).first(self.here, arrival, header),
         };
         let vc = self.output_at(candidate.hop.port).map(|output| output.vc_out(shared, now, candidate, lane));
         (candidate, vc.unwrap_or(0))
@@ -94,7 +94,7 @@ impl<M: Mask> Switch<M> {
         header: Header,
     ) -> Candidate {
         // A clone of handles: candidates are told while loads are heard.
-        let routing = shared.routing(now).clone();
+        let routing = shared.routings.at(now).clone();
         // Links that carry nothing come last.
         let mut best: Option<((bool, u32), Candidate)> = None;
         routing.candidates(self.here, arrival, header, |candidate| {
@@ -121,7 +121,7 @@ impl<M: Mask> Switch<M> {
         (arrival, header): (Arrival, Header),
         (lane, flits): (usize, u32),
     ) -> Candidate {
-        let routing = shared.routing(now).clone();
+        let routing = shared.routings.at(now).clone();
         let mut best: Option<((bool, bool, u32), Candidate)> = None;
         routing.candidates(self.here, arrival, header, |candidate| {
             let output = &mut self.outputs[candidate.hop.port.index()];
