@@ -65,15 +65,13 @@ mod theory;
 
 use crate::Place;
 use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
-use crate::host::contents::Contents;
-use crate::host::memory::{Address, Memory};
+use crate::host::memory::Address;
 use crate::host::pci_x::PciXSettings;
-use crate::host::program::{Completion, Operation, Program, Submission, Verb};
+use crate::host::program::{Completion, Operation, Submission, Verb};
 use crate::host::story::Story;
 use crate::host::transfer::{Carries, Content, Departures, Header, Job};
 use crate::host::{
-    AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
-    Surroundings,
+    Context, Device, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
 };
 use command::Commands;
 use dma::Dma;
@@ -84,7 +82,6 @@ use flitway_fabric::{Delivery, NicPorts};
 use flitway_wiring::{NodeId, RailId};
 use receive::Receive;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Bytes of the commands of a packet beside its data: to begin it, what is done at the destination, the address there, and
 /// the event. Source: \[assumed\], four words.
@@ -279,19 +276,6 @@ impl Elan4 {
         }
     }
 
-    /// A host with one of them, and a processor for each of `programs`.
-    #[must_use]
-    pub fn host(
-        settings: &ElanSettings,
-        place: Place,
-        memory: Memory,
-        programs: Vec<Box<dyn Program>>,
-        surroundings: Surroundings<Content>,
-    ) -> Box<dyn AnyHost> {
-        let nic = Elan4::new(settings, place, programs.len());
-        Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
-    }
-
     /// A packet reaches the NIC port.
     fn hand(&mut self, cx: &mut ElanContext<'_>, packet: &Outbound) {
         let Outbound { maker, to, payload, is_last, tells_left, header } = *packet;
@@ -385,11 +369,9 @@ impl OnABus for ElanSettings {
     }
 
     fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts {
-        let (settings, contents) = (*self, Arc::new(Contents::new(nodes)));
-        let surroundings = Surroundings { clock, idle, contents };
-        Hosts(Arc::new(move |place: Place| {
-            Elan4::host(&settings, place, Memory::default(), programs(place.node), surroundings.clone())
-        }))
+        let settings = *self;
+        let nic = move |place, processes| Elan4::new(&settings, place, processes);
+        Hosts::of(self.host, nodes, (clock, idle), programs, nic)
     }
 
     fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {

@@ -548,6 +548,25 @@ pub enum Way {
 #[derive(Clone)]
 pub struct Hosts(pub Arc<dyn Fn(Place) -> Box<dyn AnyHost> + Send + Sync>);
 
+impl Hosts {
+    /// Hosts with these settings, each with the device that `device` makes for so many processes.
+    pub(crate) fn of<D: Device + 'static>(
+        settings: HostSettings<D::Bus>,
+        nodes: u32,
+        (clock, idle): (Clock, IdleTimes),
+        programs: Programs,
+        device: impl Fn(Place, usize) -> D + Send + Sync + 'static,
+    ) -> Self {
+        let surroundings = Surroundings { clock, idle, contents: Arc::new(Contents::new(nodes)) };
+        Hosts(Arc::new(move |place: Place| {
+            let programs = programs(place.node);
+            let device = device(place, programs.len());
+            let (memory, surroundings) = (Memory::default(), surroundings.clone());
+            Box::new(Host::new(place.node, settings, device, memory, programs, surroundings))
+        }))
+    }
+}
+
 impl Debug for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Hosts")

@@ -67,7 +67,6 @@ mod theory;
 use crate::Place;
 use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
 use crate::host::bus;
-use crate::host::contents::Contents;
 use crate::host::memory::{Address, Memory};
 use crate::host::pcie::PcieSettings;
 use crate::host::program::{Operation, Program, Submission, Verb};
@@ -81,7 +80,6 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::Delivery;
 use flitway_wiring::{NodeId, RailId};
 use receive::{Incoming, Receive};
-use std::sync::Arc;
 use submission::Submissions;
 
 /// Bytes of a descriptor. Source: OQ-T8.
@@ -368,11 +366,9 @@ impl OnABus for ThSettings {
     }
 
     fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts {
-        let (settings, contents) = (*self, Arc::new(Contents::new(nodes)));
-        let surroundings = Surroundings { clock, idle, contents };
-        Hosts(Arc::new(move |place: Place| {
-            Th::host(&settings, place, Memory::default(), programs(place.node), surroundings.clone())
-        }))
+        let settings = *self;
+        let nic = move |place, processes| Th::new(&settings, place, processes);
+        Hosts::of(self.host, nodes, (clock, idle), programs, nic)
     }
 
     fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {
