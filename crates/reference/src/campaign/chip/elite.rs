@@ -66,16 +66,14 @@ fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed, 0);
     let (topology_settings, routing) = topology(&mut dice);
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
-    let classes =
-        tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
-    let switch = settings(&mut dice, topology.ports_max(), classes);
+    let routed = tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits");
+    let switch = settings(&mut dice, topology.ports_max(), routed.classes());
     let rails = if dice.one_in(4) { 2 } else { 1 };
     let latencies = latencies(&mut dice, topology.links().len());
     let buffers = u64::from(rails * switch.vcs) * topology.links().len() as u64 * 2;
     let budget = if dice.one_in(16) { 8 * BUDGET } else { BUDGET };
     let length = length(budget, buffers, &latencies);
     let nodes = topology.nodes();
-    let routed = tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits");
     let has_broadcasts = switch.answer.is_some() && Reach::is_there(&routed) && !dice.one_in(3);
     let sets = if has_broadcasts { dice.between(1, 8) } else { 0 };
     let sets: Vec<Vec<NodeId>> = (0..sets).map(|_| range(&mut dice, nodes)).collect();
@@ -97,7 +95,7 @@ fn case(seed: u64) -> Case {
     let broken = if breaks { broken(&mut dice, &topology, rails, length, None) } else { Vec::new() };
     let tables = match &broken[..] {
         [] => Vec::new(),
-        _ => tables_around(&mut dice, routing, &topology, length),
+        _ => tables_around(&mut dice, &routed, length),
     };
     let patience = if errors.are_none() && broken.is_empty() { 1 } else { 4 };
     Case {

@@ -90,11 +90,10 @@ fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed, 0);
     let (topology_settings, routing) = if dice.one_in(600) { large(&mut dice) } else { topology(&mut dice) };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
-    let classes =
-        tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
+    let routed = tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits");
     let latencies = latencies(&mut dice, topology.links().len());
     let slowest = latencies.iter().copied().max().unwrap_or(1);
-    let switch = settings(&mut dice, topology.ports_max(), classes, slowest);
+    let switch = settings(&mut dice, topology.ports_max(), routed.classes(), slowest);
     let rails = if dice.one_in(4) { 2 } else { 1 };
     // What the reference looks at in every cycle; it takes half as long as a FIFO.
     let queues = u64::from(switch.ports() * (switch.columns + switch.rows) * switch.vcs / 2);
@@ -121,7 +120,7 @@ fn case(seed: u64) -> Case {
         None => LinkErrors::default(),
     };
     let tables = match switch.retry {
-        Some(_) => tables_around(&mut dice, routing, &topology, length),
+        Some(_) => tables_around(&mut dice, &routed, length),
         None => Vec::new(),
     };
     // Packets go out again.

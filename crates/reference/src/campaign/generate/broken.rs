@@ -6,8 +6,8 @@ use flitway_engine::Cycle;
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
 use flitway_fabric::observer::component_at;
-use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::{Shape, Topology};
+use flitway_wiring::routing::{Down, Routing};
+use flitway_wiring::topology::Topology;
 use flitway_wiring::{RailId, SwitchId};
 
 /// Channels that are cut in one direction or both, and mended or not, and switches that die, before cycle `dates`; where links
@@ -68,15 +68,9 @@ pub(in super::super) fn states(dice: &mut Dice, lanes: &LaneSettings) -> LaneSta
 }
 
 /// Where a manager writes tables, in a third of the cases: around some switches and links, be they broken or not.
-pub(in super::super) fn tables_around(
-    dice: &mut Dice,
-    routing: RoutingKind,
-    topology: &Topology,
-    length: u64,
-) -> Vec<Written> {
-    let has_tables = matches!(routing, RoutingKind::Rtb | RoutingKind::RtbByDestination)
-        || matches!(topology.shape(), Shape::Tree(_) | Shape::Xgft(_))
-            && matches!(routing, RoutingKind::DModK | RoutingKind::SModK);
+pub(in super::super) fn tables_around(dice: &mut Dice, routing: &Routing, length: u64) -> Vec<Written> {
+    let topology = routing.topology();
+    let has_tables = routing.around(&Down::default()).is_ok();
     if !has_tables || !dice.one_in(3) {
         return Vec::new();
     }
