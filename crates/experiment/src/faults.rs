@@ -171,8 +171,8 @@ const MANAGER: Entry = Entry {
     aliases: &[],
     doc: "who looks after the network, and how fast",
     details: "It reads the states of all links every so often, over management of its own, and writes tables that avoid what is \
-              down, where the routing has such tables (`rtb`, and in other trees `d-mod-k` and `s-mod-k`). Unless a rule says otherwise it reads every 10 us, and new \
-              tables count 50 us later.",
+              down, where the routing has such tables (`rtb`, and in other trees `d-mod-k` and `s-mod-k`). Unless a rule says \
+              otherwise it reads every 10 us, and new tables count 50 us later.",
     parameters: &[
         Parameter {
             name: "every",
@@ -558,8 +558,6 @@ impl Fitter<'_> {
         if switch >= topology.switches() {
             return Err(format!("there is no switch {switch}: a rail has {}, from 0", topology.switches()));
         }
-        let wired: Vec<(LinkId, End)> =
-            (0..topology.ports(here)).filter_map(|port| topology.wire(here, PortId(port))).collect();
         let (component, _) = self.component(End::Switch(here, PortId(0)), rail)?;
         let dies = self.cycle(at);
         self.list.push(Fault { at: dies, component, kind: FaultKind::Dead });
@@ -567,6 +565,8 @@ impl Fitter<'_> {
             // Both ends of a link know at once.
             return Ok(());
         }
+        let wired: Vec<(LinkId, End)> =
+            (0..topology.ports(here)).filter_map(|port| topology.wire(here, PortId(port))).collect();
         for (link, end) in wired {
             let (component, port) = self.component(end, rail)?;
             let at = dies + u64::from(self.fabric.latencies[link.index()]);
