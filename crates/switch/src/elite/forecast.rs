@@ -4,6 +4,7 @@ use super::period::{Period, Places};
 use flitway_engine::Cycle;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::iter;
 
 /// What the other end of a link tells of a virtual channel: from a cycle on things come in a pattern, until it tells another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,10 +44,35 @@ struct Part {
 /// What of a forecast goes on as it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steady {
+    /// From when on, and how many have come before.
+    pub(super) from: Cycle,
+    pub(super) before: u64,
     /// The pattern.
     pub(super) places: Places,
     /// The first cycle from which on that is not certain.
     pub(super) until: Cycle,
+}
+
+/// What comes in the cycles of a period.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coming {
+    /// How many have come before.
+    pub(super) before: u64,
+    /// The cycles in which one comes, the first in the lowest bit.
+    pub(super) cycles: u64,
+}
+
+/// The `count` lowest of `bits`.
+#[inline]
+pub(super) fn lowest(bits: u64, count: u64) -> u64 {
+    if u64::from(bits.count_ones()) <= count {
+        return bits;
+    }
+    let mut above = bits;
+    for _ in 0..count {
+        above &= above - 1;
+    }
+    bits & !above
 }
 
 impl Forecast {
@@ -107,6 +133,34 @@ impl Forecast {
         (part.before + period.count(part.places, part.from, at + 1)).min(end)
     }
 
+    /// What comes in the period from cycle `now` on, which is not before the first part.
+    #[inline]
+    pub(super) fn coming(&self, period: Period, now: Cycle) -> Coming {
+        let Part { from, before, places } = self.first;
+        let end = self.end_of_first();
+        let before = (before + period.count(places, from, now)).min(end);
+        let coming = Coming { before, cycles: lowest(period.from(places, now), end - before) };
+        match self.later.front() {
+            Some(next) if next.from < now + period.cycles() => self.coming_later(period, now, coming),
+            _ => coming,
+        }
+    }
+
+    /// `coming` with what the later parts have for the period from cycle `now` on.
+    fn coming_later(&self, period: Period, now: Cycle, coming: Coming) -> Coming {
+        let mut cycles = coming.cycles;
+        for (index, part) in self.later.iter().enumerate() {
+            let after = part.from.since(now);
+            if after >= period.cycles() {
+                break;
+            }
+            let end = self.later.get(index + 1).map_or(self.end, |next| next.before);
+            let own = lowest(period.from(part.places, part.from), end - part.before);
+            cycles = cycles & ((1 << after) - 1) | own << after;
+        }
+        Coming { before: coming.before, cycles: cycles & period.from(period.every(), now) }
+    }
+
     /// When number `n` comes, the first being number 0, as far as known; cycle zero if it has come before.
     #[inline]
     pub(super) fn when(&self, period: Period, n: u64) -> Cycle {
@@ -130,20 +184,30 @@ impl Forecast {
         }
     }
 
-    /// The pattern of cycle `now`, which is not before the first part; nothing beyond number `needed` matters.
+    /// The patterns from cycle `now` on, which is not before the first part, one after the other; nothing beyond number `needed`
+    /// matters. After one that runs out there is no other.
     #[inline]
-    pub(super) fn steady(&self, period: Period, now: Cycle, needed: u64) -> Steady {
-        let next = self.later.front().map_or(Cycle::NEVER, |next| next.from);
-        let Part { from, before, places } = self.first;
-        let end = self.end_of_first();
-        if places.are_none() || end >= needed {
-            return Steady { places, until: next };
-        }
-        let over = if end == before { from } else { period.nth(places, from, end - before - 1) };
-        if over < now {
-            return Steady { places: Places::NONE, until: next };
-        }
-        Steady { places, until: next.min(over + 1) }
+    pub(super) fn steady(&self, period: Period, now: Cycle, needed: u64) -> impl Iterator<Item = Steady> {
+        let parts = iter::once(&self.first).chain(&self.later).enumerate();
+        let steady = move |(index, part): (usize, &Part)| {
+            let &Part { from, before, places } = part;
+            let next = self.later.get(index);
+            let (next, end) = next.map_or((Cycle::NEVER, self.end), |next| (next.from, next.before));
+            if places.are_none() || end >= needed {
+                return Steady { from, before, places, until: next };
+            }
+            let over = if end == before { from } else { period.nth(places, from, end - before - 1) };
+            if over < now {
+                return Steady { from, before, places: Places::NONE, until: next };
+            }
+            Steady { from, before, places, until: next.min(over + 1) }
+        };
+        let mut until = self.first.from;
+        parts.map(steady).take_while(move |steady| {
+            let follows = steady.from == until;
+            until = steady.until;
+            follows
+        })
     }
 }
 
@@ -168,10 +232,14 @@ mod tests {
         flits.add(period, &run(30, 8, both, 10));
         assert_eq!((flits.count(period, Cycle(29)), flits.when(period, 8)), (8, Cycle(30)));
         flits.forget(Cycle(13));
-        let steady = |at, needed| flits.steady(period, Cycle(at), needed);
-        assert_eq!((steady(13, 9).places, steady(13, 9).until), (every(0), Cycle(23)));
-        assert_eq!((steady(13, 8).places, steady(13, 8).until), (every(0), Cycle(30)));
-        assert!(steady(24, 9).places.are_none());
+        let steady = |at, needed| {
+            let patterns = flits.steady(period, Cycle(at), needed);
+            patterns.map(|it| (it.from.0, it.before, it.places, it.until.0)).collect::<Vec<_>>()
+        };
+        assert_eq!(steady(13, 9), [(13, 3, every(0), 23)]);
+        let next = (30, 8, both, Cycle::NEVER.0);
+        assert_eq!(steady(13, 8), [(13, 3, every(0), 30), next]);
+        assert_eq!(steady(24, 9), [(13, 3, Places::NONE, 30), next]);
         flits.reset(Cycle(50), 20);
         assert_eq!((flits.count(period, Cycle(50)), flits.when(period, 20)), (20, Cycle::NEVER));
     }

@@ -69,7 +69,7 @@ pub(super) fn bytes_per_port(vcs: usize) -> usize {
 impl Port {
     pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self {
         let place = Place { component: number, port: PortId(rail.0) };
-        let sender = Sender::new(shared, place, wires.out, wires.rate.into(), false);
+        let sender = Sender::new(shared, place, wires.out, wires.rate, false);
         let fault_due = sender.next_change(None);
         Port {
             rail,
@@ -244,7 +244,7 @@ impl PortModel<Elite> for Port {
             mail |= Self::call(ports, port, at);
         }
         for (rail, at, rate) in inbox.paces.drain(..) {
-            ports[usize::from(rail)].sender.pace.change(at, rate);
+            ports[usize::from(rail)].sender.change_rate(at, rate);
             mail |= Self::call(ports, rail, at);
         }
         mail

@@ -94,8 +94,19 @@ pub struct Switch {
 }
 
 /// The ports of which the cycle is no later than `now`, as bits.
+#[inline]
 fn due_by(cycles: &[Cycle], now: Cycle) -> u64 {
-    (0..).zip(cycles).fold(0, |due, (port, &at)| due | u64::from(at <= now) << port)
+    let mut due = 0;
+    for &at in cycles.iter().rev() {
+        due = due << 1 | u64::from(at <= now);
+    }
+    due
+}
+
+/// The first of `cycles`.
+#[inline]
+fn first_of(cycles: &[Cycle]) -> Cycle {
+    cycles.iter().fold(Cycle::NEVER, |first, &at| first.min(at))
 }
 
 /// Bytes of a switch port.
@@ -122,7 +133,7 @@ impl Switch {
             let port = PortId(port);
             let leads_to_node = matches!(topology.wire(here, port), Some((_, End::Node(_))));
             let place = Place { component: number, port };
-            Some(Sender::new(shared, place, wires.out?, wires.rate.into(), leads_to_node))
+            Some(Sender::new(shared, place, wires.out?, wires.rate, leads_to_node))
         };
         let mut outputs: Vec<_> = (0..).zip(wires).map(output).collect();
         if !shared.faults.are_none() {
@@ -176,9 +187,10 @@ impl Switch {
 
     /// When something is due after cycle `now`.
     fn next_due(&self, now: Cycle) -> Cycle {
-        let asks = self.waiting.iter().map(|&(at, _)| at).find(|&at| at > now);
-        let other = asks.unwrap_or(Cycle::NEVER).min(self.copies_due).min(self.fault_due);
-        self.dues.iter().chain(&self.answers).copied().fold(other, Cycle::min)
+        let later = self.waiting.partition_point(|&(at, _)| at <= now);
+        let asks = self.waiting.get(later).map_or(Cycle::NEVER, |&(at, _)| at);
+        let other = asks.min(self.copies_due).min(self.fault_due);
+        other.min(first_of(&self.dues)).min(first_of(&self.answers))
     }
 
     /// Enters what output `number` has sent before cycle `now`, and which packets have gone.
@@ -431,7 +443,7 @@ impl SwitchModel<Elite> for Switch {
         }
         for (port, at, rate) in inbox.paces.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {
-                output.pace.change(at, rate);
+                output.change_rate(at, rate);
             }
             self.call(port, at);
         }
