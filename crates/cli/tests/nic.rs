@@ -5,13 +5,14 @@
 mod common;
 
 use common::{assert_refused, flitway, stderr, stdout};
+use serde_json::Value;
 use std::path::PathBuf;
 
 #[test]
 fn every_wrong_nic_operation_has_its_message_and_status_2() {
     let put = ["run", "nrc", "--nic", "put(0-1)"];
     let with = |more: &[&'static str]| [&put[..], more].concat();
-    let cases: [(Vec<&str>, &[&str]); 12] = [
+    let cases: [(Vec<&str>, &[&str]); 14] = [
         (vec!["run", "nrc", "--nic", "putt(0-1)"], &["--nic", "did you mean `put`?"]),
         (vec!["run", "nrc", "--nic", "put"], &["--nic", "two nodes"]),
         (vec!["run", "nrc", "--nic", "put(0-0)"], &["--nic", "two nodes"]),
@@ -22,12 +23,66 @@ fn every_wrong_nic_operation_has_its_message_and_status_2() {
         (with(&["--size", "8"]), &["--size", "has no unit"]),
         (with(&["--size", "64B..8B"]), &["--size", "use `8B..64B`"]),
         (with(&["--processes", "9"]), &["--processes", "queue=sdq"]),
-        (with(&["--load", "0.3"]), &["--load", "not of NIC operations"]),
+        (with(&["--precision", "0.1"]), &["--precision", "not of NIC operations"]),
+        (with(&["--packet", "64B"]), &["--packet", "needs a load", "--load 0.3"]),
+        (with(&["--faults", "down(link=7)"]), &["--faults"]),
         (with(&["--trace", "x.json"]), &["--trace", "no trace"]),
     ];
     let cases: Vec<(&[&str], &[&str])> =
         cases.iter().map(|(arguments, expected)| (&arguments[..], *expected)).collect();
     assert_refused(&cases);
+}
+
+/// Result and text of puts from node 0 to node 31 of `machine`, with `more` said.
+fn puts(machine: &str, name: &str, more: &[&str], status: i32) -> (Value, String) {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let put = ["run", machine, "--nic", "put(0-31)", "--json", file.to_str().unwrap()];
+    let output = flitway(&[&put, more].concat());
+    assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+    let result = std::fs::read_to_string(&file).unwrap();
+    (serde_json::from_str(&result).unwrap(), stdout(&output) + &stderr(&output))
+}
+
+#[test]
+fn traffic_beside_operations_costs_them_contention_and_nothing_else() {
+    let (alone, _) = puts("th-frame", "nic-alone.json", &["--size", "64B"], 0);
+    let (beside, text) =
+        puts("th-frame", "nic-beside.json", &["--size", "64B", "--load", "0.2,0.6", "--packet", "256B"], 0);
+    for part in ["beside uniform traffic at 0.200", "beside uniform traffic at 0.600", "contention"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let mean = |point: &Value| point["nic"]["latency_ns"]["mean"].as_f64().unwrap();
+    let means = [&alone["points"][0], &beside["points"][0], &beside["points"][1]].map(mean);
+    assert!(means[0] < means[1] && means[1] < means[2], "{means:?}");
+    let stage = |point: &Value, unit: &str| {
+        let stages = point["nic"]["stages"].as_array().unwrap();
+        stages.iter().filter(|stage| stage["unit"] == unit).map(|it| it["ns"].as_f64().unwrap()).sum::<f64>()
+    };
+    for unit in ["processor", "bus", "polling", "protocol engine", "switches"] {
+        let of = [&alone["points"][0], &beside["points"][1]].map(|point| stage(point, unit));
+        assert!((of[0] - of[1]).abs() < 0.01, "{unit}: {of:?}");
+    }
+    let point = &beside["points"][1];
+    assert_eq!(point["offered_load"], 0.6);
+    assert!((point["accepted_load"].as_f64().unwrap() - 0.6).abs() < 0.02, "{point}");
+    assert!(alone["points"][0].get("accepted_load").is_none());
+}
+
+#[test]
+fn what_links_corrupt_comes_again_and_what_has_no_way_is_lost() {
+    let (result, text) = puts("th-frame", "nic-errors.json", &["--faults", "bit-errors(1e-5)"], 0);
+    let point = &result["points"][0];
+    assert!(point["link_errors"]["repeated"].as_u64().unwrap() > 0, "{point}");
+    assert_eq!(point["nic"]["complete"], true);
+    assert!(text.contains("sent again"), "{text}");
+    for (machine, more) in [("th-frame", &[][..]), ("qsnet2-64", &[]), ("qsnet2-64", &["--load", "0.1"])] {
+        let down = ["--faults", "down(link=\"node 31\", at=20us)"];
+        let (result, text) = puts(machine, "nic-down.json", &[&down, more].concat(), 1);
+        let point = &result["points"][0];
+        assert_eq!(point["nic"]["complete"], false);
+        assert!(point["faults"]["lost"].as_object().unwrap().values().any(|count| count != 0), "{point}");
+        assert!(text.contains("not every put of 8 B was seen: packets were lost"), "{text}");
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn session(machine: &str, set: &[&str], threads: u32) -> Session {
 
 fn run(session: &Session, choice: NicChoice) -> NicResult {
     let run = session.fit_nic(choice).unwrap();
-    session.nic(&run, &AtomicBool::new(false), &mut |_| {})
+    session.nic(&run, None, &AtomicBool::new(false), &mut |_| {})
 }
 
 /// The first operation of an idle machine takes what the closed form says, to the picosecond, and its stages sum to that.

@@ -6,15 +6,18 @@ use crate::faults::links;
 use crate::layout::{self, Column, broken};
 use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
-use crate::task::{Each, Task, session};
+use crate::task::{Each, Task, no_deadlock, session};
 use flitway_engine::Picos;
+use flitway_experiment::workload::nic::NicTask;
 use flitway_experiment::workload::{NicWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{Busy, NicResult, NicRun, Stage, stage_names};
+use flitway_report::session::nic::{Busy, NicResult, Stage, stage_names};
+use flitway_report::shown::load;
 use std::cell::RefCell;
+use std::slice::from_ref;
 
 /// Runs `workload` as `arguments` say.
 pub(crate) fn run(
@@ -27,33 +30,54 @@ pub(crate) fn run(
     let tasks = workload.tasks(&session).map_err(Failure::workload)?;
     let seen = RefCell::new(Vec::new());
     let each = Each {
-        label: &|_, task: &NicRun| format!("{} of {}", task.choice().verb.name(), size(task.choice().bytes)),
-        texts: &|_, result: &NicResult| {
+        label: &|_, task: &NicTask| {
+            let choice = task.run.choice();
+            format!("{} of {}{}", choice.verb.name(), size(choice.bytes), at(task))
+        },
+        texts: &|task, result: &NicResult| {
             let mut seen = seen.borrow_mut();
-            let mut lines = Vec::new();
-            if seen.is_empty() {
-                lines.push(header(&session, workload, result.choice.by));
-            }
-            lines.push(row(result));
-            seen.push(Seen {
-                size: size(result.choice.bytes),
-                stages: result.stages(),
-                limit: limit(result),
-            });
-            if seen.len() == tasks.len() {
-                lines.push(summary(&seen));
-            }
-            lines.extend(links(&result.counters.link, &format!("{}: ", size(result.choice.bytes))));
-            if manner().verbose {
-                let counters = &result.counters;
-                lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
-            }
-            lines
+            let lines = lines(&session, workload, task, result, &mut seen);
+            if seen.len() == tasks.len() { [lines, vec![summary(&seen)]].concat() } else { lines }
         },
         is_table: true,
-        fault: &all_seen,
+        fault: &|result| no_deadlock(from_ref(&result.point)).and_then(|()| all_seen(result)),
     };
     Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)
+}
+
+/// At what load of the traffic beside it, if there is some.
+fn at(task: &NicTask) -> String {
+    task.background().map_or_else(String::new, |(_, offered)| format!(" at {}", load(offered, 3)))
+}
+
+/// The lines of a result, with the heading before the first, and the load of the traffic where it is another one.
+fn lines(
+    session: &Session,
+    workload: &NicWorkload,
+    task: &NicTask,
+    result: &NicResult,
+    seen: &mut Vec<Seen>,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    if seen.is_empty() {
+        lines.push(header(session, workload, result.choice.by));
+    }
+    let beside = at(task);
+    if let (Some(traffic), true) = (&workload.beside, seen.last().is_none_or(|last| last.beside != beside)) {
+        lines.push(format!("beside {} traffic{beside}", traffic.traffic));
+    }
+    lines.push(row(result));
+    let size = size(result.choice.bytes);
+    lines.extend(match &result.point.faults {
+        Some(faults) => Some(crate::faults::text(faults, &result.counters.link)),
+        None => links(&result.counters.link, &format!("{size}{beside}: ")),
+    });
+    if manner().verbose {
+        let counters = &result.counters;
+        lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
+    }
+    seen.push(Seen { size, beside, stages: result.stages(), limit: limit(result) });
+    lines
 }
 
 /// The columns of the table.
@@ -122,16 +146,22 @@ fn summary(results: &[Seen]) -> String {
     let step = results.len().div_ceil(SIZES);
     let shown: Vec<&Seen> = results.iter().step_by(step.max(1)).collect();
     text.push_str("\n\nwhere the time goes, mean of each stage in ns; they sum to the mean latency\n");
-    let heads = shown.iter().map(|seen| format!("  {:>11}", seen.size)).collect::<String>();
-    text.push_str(&format!("{:<38}{heads}", ""));
+    let heads = |of: fn(&Seen) -> &str| {
+        let cells = shown.iter().map(|seen| format!("  {:>10}", of(seen).trim())).collect::<String>();
+        format!("{:<31}{cells}", "")
+    };
+    text.push_str(&heads(|seen| &seen.size));
+    if shown.iter().any(|seen| !seen.beside.is_empty()) {
+        text.push_str(&format!("\n{}", heads(|seen| &seen.beside)));
+    }
     for stage in Stage::all() {
         let of = |seen: &&Seen| seen.stages.iter().find(|(it, _)| *it == stage).map(|&(_, ns)| ns);
         if shown.iter().any(|seen| of(seen).is_some()) {
             let [place, unit] = stage_names(stage);
             let cells = shown
                 .iter()
-                .map(|seen| of(seen).map_or_else(|| format!("  {:>11}", "-"), |ns| format!("  {ns:>11.1}")));
-            text.push_str(&format!("\n{:<38}{}", format!("{place:<8} {unit}"), cells.collect::<String>()));
+                .map(|seen| of(seen).map_or_else(|| format!("  {:>10}", "-"), |ns| format!("  {ns:>10.1}")));
+            text.push_str(&format!("\n{:<31}{}", format!("{place:<8} {unit}"), cells.collect::<String>()));
         }
     }
     let limits = results.iter().filter_map(|seen| seen.limit.as_deref());
@@ -145,6 +175,8 @@ fn summary(results: &[Seen]) -> String {
 /// What is kept of a result for what is said below the table.
 struct Seen {
     size: String,
+    /// At what load of traffic beside it.
+    beside: String,
     stages: Vec<(Stage, f64)>,
     limit: Option<String>,
 }

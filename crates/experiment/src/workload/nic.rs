@@ -1,10 +1,14 @@
 //! Operations of NICs between two nodes.
 
+use super::beside::{self, Beside, Task};
+use super::broken::{self, Broken};
 use super::option::{ValueKind, WorkloadOption};
 use super::{
     Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
+    Written,
 };
 use flitway_machine::units;
+use flitway_report::faults::FaultsResult;
 use flitway_report::measure::Progress;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
@@ -111,10 +115,10 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
     Ok(Operation { verb, nodes, by })
 }
 
-/// Operations of a process that count, unless it is said how many: one after the other, where they differ by the phase of the
-/// clock alone, and of a stream.
+/// Operations of a process that count, unless it is said how many: one after the other on an idle network, where they differ
+/// by the phase of the clock alone, and of a stream or beside others.
 const COUNT: u32 = 10;
-const COUNT_OF_STREAM: u32 = 1000;
+const COUNT_OF_MANY: u32 = 1000;
 
 pub(super) const KIND: Kind = Kind {
     id: KindId::Nic,
@@ -146,9 +150,9 @@ pub(super) const KIND: Kind = Kind {
         )
         .default("1"),
     ],
-    shares: &["count", "outstanding"],
+    shares: &["count", "outstanding", "traffic", "packet", "arrival", "load", "faults"],
     of_a_point: None,
-    fields: &[NicResult::FIELDS],
+    fields: &[NicResult::FIELDS, FaultsResult::FIELDS],
     check,
 };
 
@@ -168,7 +172,16 @@ pub struct NicWorkload {
     pub outstanding: Option<u32>,
     /// Processes of each node.
     pub processes: u32,
+    /// Synthetic traffic beside it.
+    pub beside: Option<Beside>,
+    /// What breaks.
+    faults: Option<Broken>,
+    /// What is said of those two.
+    of_others: Written,
 }
+
+/// One point: operations of one size, with what is beside them.
+pub type NicTask = Task<NicRun>;
 
 impl NicWorkload {
     /// How many come before those that count, for each process. A stream is what it is when as many are under way as there
@@ -195,13 +208,28 @@ fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Ve
     };
     let processes = number("processes", options.text("processes"), 32);
     let outstanding = options.get("outstanding").map(|text| number("outstanding", text, 1_000_000));
-    let unless_given = if outstanding.is_some() { COUNT_OF_STREAM } else { COUNT };
+    let are_many = outstanding.is_some() || options.is_given("load") || options.is_given(broken::OPTION);
+    let unless_given = if are_many { COUNT_OF_MANY } else { COUNT };
     let count = options.get("count").map_or(Some(unless_given), |text| number("count", text, 1_000_000));
-    match (operation, sizes, count, processes, outstanding) {
-        (Some(operation), Some(sizes), Some(count), Some(processes), None | Some(Some(_))) => {
-            let outstanding = outstanding.flatten();
-            let workload = NicWorkload { operation, written, sizes, size, count, outstanding, processes };
-            Ok(Workload::Nic(Box::new(workload)))
+    let beside = beside::check(options, &mut problems);
+    let faults = Broken::check(options).map_err(|found| problems.extend(found)).unwrap_or(None);
+    match (operation, sizes, count, processes, outstanding, beside) {
+        (Some(operation), Some(sizes), Some(count), Some(processes), None | Some(Some(_)), Some(beside))
+            if problems.is_empty() =>
+        {
+            let of_others = beside::OPTIONS.into_iter().chain([broken::OPTION]);
+            Ok(Workload::Nic(Box::new(NicWorkload {
+                operation,
+                written,
+                sizes,
+                size,
+                count,
+                outstanding: outstanding.flatten(),
+                processes,
+                beside,
+                faults,
+                of_others: Written::of(of_others, options),
+            })))
         }
         _ => Err(problems),
     }
@@ -264,11 +292,17 @@ impl Described for NicWorkload {
         if let Some(outstanding) = self.outstanding {
             workload["outstanding"] = json!(outstanding.to_string());
         }
+        if let (Some(workload), Value::Object(others)) = (workload.as_object_mut(), self.of_others.to_json())
+        {
+            workload.extend(others);
+        }
         workload
     }
 
     fn identity(&self) -> Value {
-        self.to_json()
+        let beside = self.beside.as_ref().map(Beside::identity);
+        let identity = json!({ "options": self.to_json(), "background": beside });
+        Broken::identified(identity, self.faults.as_ref())
     }
 
     fn has_page(&self) -> bool {
@@ -281,29 +315,35 @@ impl Described for NicWorkload {
 }
 
 impl Tasks for NicWorkload {
-    type Task = NicRun;
+    type Task = NicTask;
     type Outcome = NicResult;
 
-    fn tasks(&self, session: &Session) -> Result<Vec<NicRun>, Vec<Problem>> {
+    /// Of each size at each load of the traffic.
+    fn tasks(&self, session: &Session) -> Result<Vec<NicTask>, Vec<Problem>> {
         let Operation { verb, nodes, by } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
         let by = session.nic_way(verb, by).map_err(|error| vec![misfit(error)])?;
-        let fit = |&bytes: &u64| {
-            let choice = NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, processes };
-            session.fit_nic(choice).map_err(|error| vec![misfit(error)])
-        };
-        self.sizes.iter().map(fit).collect()
+        let faults = Broken::fit(self.faults.as_ref(), session)?;
+        let mut tasks = Vec::new();
+        for background in beside::fit(self.beside.as_ref(), session)? {
+            for &bytes in &self.sizes {
+                let choice = NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, processes };
+                let run = session.fit_nic(choice).map_err(|error| vec![misfit(error)])?;
+                tasks.push(Task { run, background: background.clone(), faults: faults.clone() });
+            }
+        }
+        Ok(tasks)
     }
 
     fn measure(
         &self,
         session: &Session,
-        task: &NicRun,
+        task: &NicTask,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> NicResult {
-        session.nic(task, stop, &mut |now| progress(Progress::at(now)))
+        task.with_faults(session).nic(&task.run, task.background(), stop, progress)
     }
 }
 

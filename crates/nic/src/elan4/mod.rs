@@ -446,6 +446,10 @@ impl Device for Elan4 {
         nics_are && tlbs_are && self.under_way.is_empty()
     }
 
+    fn unanswered(&self) -> usize {
+        self.under_way.len()
+    }
+
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let ElanCounts { packets, descriptors, held, events } = self.counts;
         let [of_dma, of_input] = self.tlbs.each_ref().map(Atc::counts);

@@ -85,6 +85,11 @@ pub trait Device: Debug + Send {
     /// Whether it has nothing under way.
     fn is_idle(&self) -> bool;
 
+    /// Packets that it has handed to its NIC ports and awaits the answer of; none where NIC ports tell of none.
+    fn unanswered(&self) -> usize {
+        0
+    }
+
     /// What it has counted, each by its name.
     fn counters(&self) -> Vec<(&'static str, u64)>;
 
@@ -445,6 +450,12 @@ pub trait AnyHost: Debug + Send {
 
     /// Whether nothing is under way in it.
     fn is_idle(&self) -> bool;
+
+    /// Packets of the NICs of all nodes that are in NIC ports and the network, those that were lost there included.
+    fn under_way(&self) -> u64;
+
+    /// Packets of its own whose answer it awaits, those that were lost included.
+    fn unanswered(&self) -> u64;
 }
 
 impl<D: Device> AnyHost for Host<D> {
@@ -496,6 +507,14 @@ impl<D: Device> AnyHost for Host<D> {
 
     fn is_idle(&self) -> bool {
         self.agenda.next().is_none() && self.device.is_idle()
+    }
+
+    fn under_way(&self) -> u64 {
+        self.surroundings.contents.under_way() as u64
+    }
+
+    fn unanswered(&self) -> u64 {
+        self.device.unanswered() as u64
     }
 }
 

@@ -355,6 +355,14 @@ impl AnyHost for Host {
         }
     }
 
+    fn under_way(&self) -> u64 {
+        self.surroundings.contents.under_way() as u64
+    }
+
+    fn unanswered(&self) -> u64 {
+        0
+    }
+
     fn is_idle(&self) -> bool {
         self.due.is_empty()
             && self.bus.is_idle()

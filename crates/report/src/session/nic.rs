@@ -1,11 +1,15 @@
 //! Operations of NICs between two nodes: what they take, and with what.
 
 use super::Session;
+use super::job::{Background, Job as _};
 use super::nodes::{Kinds, ask_nic};
+use super::operations::Operations;
+use crate::measure::{Measurement, Progress, measure_whole};
 use crate::memory::peak_rss_bytes;
+use crate::point::Point;
 use crate::recorder::Recorder;
-use flitway_engine::window::Outcome;
-use flitway_engine::{Clock, Cycle, Picos};
+use crate::watch::Watch;
+use flitway_engine::{Clock, Picos};
 use flitway_fabric::Simulation;
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_nic::host::program::{Program, Submission, Verb};
@@ -20,7 +24,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use flitway_nic::host::program;
 pub use flitway_nic::host::story::Stage;
@@ -47,7 +51,7 @@ pub struct NicChoice {
 }
 
 /// Operations that are fitted to a machine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicRun {
     choice: NicChoice,
 }
@@ -203,6 +207,10 @@ pub struct NicResult {
     carries: [[f64; 2]; 2],
     /// What an operation takes in an idle machine, if it needs one packet.
     pub zero_load: Option<Picos>,
+    /// The network, from the start until all operations were over.
+    pub point: Point,
+    /// Whether there was synthetic traffic beside them.
+    has_traffic: bool,
     /// Totals.
     pub counters: Counters,
     /// Wall-clock time of the run.
@@ -242,6 +250,14 @@ impl NicResult {
         ("nic.rate_per_s", "operations per s"),
         ("nic.processor_ns.sender", "ns"),
         ("nic.processor_ns.receiver", "ns"),
+        ("offered_load", "fraction of the injection rate"),
+        ("accepted_load", "fraction of the injection rate"),
+        ("packet_latency_ns.mean", "ns"),
+        ("packet_latency_ns.p50", "ns"),
+        ("packet_latency_ns.p99", "ns"),
+        ("packet_latency_ns.p999", "ns"),
+        ("packet_latency_ns.max", "ns"),
+        ("duration_ns", "ns"),
         ("events", "events"),
         ("packet_hops", "packets"),
         ("flit_hops", "flits"),
@@ -417,6 +433,21 @@ impl NicResult {
         if let Some(bytes) = self.peak_rss_bytes {
             point["peak_rss_bytes"] = json!(bytes);
         }
+        let network = self.point.to_json();
+        let of_traffic = [
+            "offered_load",
+            "accepted_load",
+            "packet_latency_ns",
+            "network_latency_ns",
+            "channel_load",
+            "duration_ns",
+        ];
+        let of_all = ["deadlock", "link_errors", "faults"];
+        for key in of_traffic.iter().filter(|_| self.has_traffic).chain(&of_all) {
+            if let Some(value) = network.get(*key) {
+                point[*key] = value.clone();
+            }
+        }
         point
     }
 }
@@ -477,47 +508,50 @@ impl Session {
         if ways.contains(&by) { Ok(by) } else { Err(NicMisfit::NoWay { verb, by, ways }) }
     }
 
-    /// Runs operations to their end.
-    pub fn nic(&self, run: &NicRun, stop: &AtomicBool, progress: &mut dyn FnMut(Cycle)) -> NicResult {
+    /// Runs operations to their end, with `background` traffic offered beside them by all nodes, past their NICs.
+    pub fn nic(
+        &self,
+        run: &NicRun,
+        background: Background<'_>,
+        stop: &AtomicBool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> NicResult {
         let mut fabric = self.fabric.clone();
         fabric.nic_ports = self.on_a_bus().ports();
-        on_architecture!(&fabric, A, fabric => self.nic_on::<A>(run, fabric, stop, progress))
+        on_architecture!(&fabric, A, fabric => self.nic_on::<A>(run, fabric, background, (stop, progress)))
     }
 
     fn nic_on<A: Architecture>(
         &self,
         run: &NicRun,
         fabric: &flitway_fabric::Fabric<A::Chip>,
-        stop: &AtomicBool,
-        progress: &mut dyn FnMut(Cycle),
+        background: Background<'_>,
+        (stop, progress): (&AtomicBool, &mut dyn FnMut(Progress)),
     ) -> NicResult {
-        /// Cycles between two looks at the clock on the wall.
-        const STRIDE: u64 = 1 << 14;
-        let (started, clock) = (Instant::now(), self.machine.clock);
+        /// Cycles between two looks whether everything is over.
+        const STRIDE: u64 = 1 << 10;
         let NicChoice { verb, nodes, processes, .. } = run.choice;
-        let model = self.hosts(run);
+        let (job, model) = (Operations::new(self, background.map(|it| it.0), None, None), self.hosts(run));
         let kinds = Kinds::<A, _> { fabric, nic: &model };
-        let recorder = || Recorder::new(fabric.nodes());
-        let mut simulation = self.simulation(kinds, |_| Together::default(), recorder);
+        let mut simulation = self.simulation_of(&job, kinds, &Watch::default(), self.fault_record(None));
+        let mut course = self.managed(job.course::<A, Hosted<Together>>());
         let ends = nodes.map(NodeId);
-        let (outcome, is_complete) = loop {
-            let outcome = simulation.run_stride(STRIDE, stop);
-            let looks = ends.map(|node| {
-                ask_host(&mut simulation, node, processes, |host, operators| {
-                    (operators.iter().all(|operator| operator.is_done()), host.is_idle())
-                })
-            });
-            let is_complete = looks.iter().all(|(is_done, _)| *is_done);
-            let counters = simulation.counters();
-            let is_idle = looks.iter().all(|(_, is_idle)| *is_idle)
-                && counters.packets_created == counters.packets_delivered;
-            if outcome != Outcome::Reached || is_complete || is_idle {
-                break (outcome, is_complete);
-            }
-            progress(simulation.now());
+        let is_over = |simulation: &mut Simulation<A, Hosted<Together>, Recorder>| {
+            let looks = ends.map(|node| ask_host(simulation, node, processes, Look::at));
+            let lost = |it: &mut Recorder| it.faults().map_or(0, |faults| faults.messages_lost);
+            let lost: u64 = simulation.gather_observers(lost).into_iter().sum();
+            // What is lost is never answered: with nothing else under way, nothing comes any more.
+            let unanswered: u64 = looks.iter().map(|look| look.unanswered).sum();
+            let is_quiet = looks.iter().all(|look| look.is_quiet && look.under_way == lost);
+            looks.iter().all(|look| look.is_done) || (is_quiet && unanswered <= lost)
         };
-        simulation.settle();
-        let at = clock.picos_floor(simulation.now());
+        let measurement = measure_whole(&mut simulation, STRIDE, &mut course, stop, progress, is_over);
+        let looks = ends.map(|node| ask_host(&mut simulation, node, processes, Look::at));
+        let faults = self.faults_result(&mut simulation, &course, &measurement);
+        let offered = background.map_or(0.0, |(_, load)| load);
+        let point = Point { faults, ..Point::new(offered, &measurement, self.scale()) };
+        let point = point.with_stages(&self.fabric, &measurement);
+        let at = self.machine.clock.picos_floor(simulation.now());
         let [near, far] = ends.map(|node| {
             ask_host(&mut simulation, node, processes, |host, operators| {
                 let done: Vec<Done> = operators.iter().map(|operator| operator.done().clone()).collect();
@@ -528,20 +562,24 @@ impl Session {
         let done = if verb == Verb::Get { near.0 } else { far.0 };
         let mut latencies: Vec<u64> = done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
         latencies.sort_unstable();
+        let is_complete = looks.iter().all(|look| look.is_done);
+        let Measurement { counters, wall, .. } = measurement;
         NicResult {
             choice: run.choice,
             is_complete,
-            is_stopped: outcome == Outcome::Stopped && !is_complete,
+            is_stopped: point.is_stopped() && !is_complete,
             latencies,
             done,
             hosts: [near.1, far.1],
             end,
-            clock,
+            clock: self.machine.clock,
             rails: self.fabric.rails,
             carries: ends.map(|node| self.carries_of(node)),
             zero_load: self.nic_theory(&run.choice),
-            counters: simulation.counters(),
-            wall: started.elapsed(),
+            point,
+            has_traffic: background.is_some(),
+            counters,
+            wall,
             peak_rss_bytes: peak_rss_bytes(),
         }
     }
@@ -579,6 +617,25 @@ impl Session {
             let (cycles, _) = self.fabric.zero_load_cycles(from, to, payload.into());
             clock.picos_floor(clock.cycles_ceil(at) + cycles)
         })
+    }
+}
+
+/// What is seen of a host from outside.
+struct Look {
+    /// Its processes have seen all that they are to see.
+    is_done: bool,
+    /// Nothing is due in it.
+    is_quiet: bool,
+    /// Packets of all NICs in the network, and of its own that have not been answered; lost ones too.
+    under_way: u64,
+    unanswered: u64,
+}
+
+impl Look {
+    fn at(host: &dyn AnyHost, operators: &[&Operator]) -> Look {
+        let is_done = operators.iter().all(|operator| operator.is_done());
+        let is_quiet = host.next().is_none();
+        Look { is_done, is_quiet, under_way: host.under_way(), unanswered: host.unanswered() }
     }
 }
 
