@@ -23,6 +23,7 @@ pub mod driver;
 pub mod elite;
 pub mod explore;
 pub mod handshake;
+mod host;
 pub mod hpp;
 mod lanes;
 pub mod record;

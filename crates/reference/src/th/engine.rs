@@ -2,11 +2,12 @@
 
 use super::bus::Purpose;
 use super::submission::Descriptor;
-use super::translation::{Page, Waiter};
+use super::translation::Waiter;
 use super::{
     Address, Completion, Content, Due, Header, Host, Name, NodeId, Operation, Part, RailId, Stage, Story,
     Verb,
 };
+use crate::host::translation::Page;
 use flitway_nic::host::program::CompletionKind;
 use flitway_nic::th::REQUEST;
 
@@ -167,7 +168,7 @@ impl Host {
             if transfer.page != Some(page) {
                 transfer.page = Some(page);
                 transfer.waits = true;
-                if !self.look(page) {
+                if !self.atc.look(page) {
                     self.wait_for(page, Waiter::Unit(unit));
                     return;
                 }

@@ -10,6 +10,8 @@ mod receive;
 mod submission;
 mod translation;
 
+use crate::host::agenda::Agenda;
+use crate::host::translation::Translations;
 use bus::{Bus, Read};
 use engine::{Job, Outbound, Unit};
 use flitway_engine::random::{Purpose, Stream};
@@ -20,13 +22,13 @@ use flitway_nic::host::atc::AtcCounts;
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, Operation, Program, Verb};
 use flitway_nic::host::story::{Stage, Story, Unit as Part};
-use flitway_nic::host::{AnyHost, HostCounts, IdleTime, NIC_PROCESS, Surroundings};
+use flitway_nic::host::{AnyHost, HostCounts, NIC_PROCESS, Surroundings};
 use flitway_nic::th::{ThCounts, ThSettings};
 use flitway_wiring::{Destination, NodeId, RailId};
 use processor::Processor;
 use receive::{Arrived, Ring};
 use submission::{Descriptor, Queue};
-use translation::Atc;
+use translation::Waiter;
 
 /// What a packet says.
 #[derive(Clone, Debug)]
@@ -105,7 +107,7 @@ struct Host {
     at: Picos,
     now: Cycle,
     /// What is due, in the order in which it was asked for.
-    due: Vec<(Picos, Due)>,
+    due: Agenda<Due>,
     /// What it does in this call.
     packets: Vec<Packet>,
     drained: Vec<Ticket>,
@@ -145,9 +147,8 @@ struct Host {
     written: Vec<(Name, u64)>,
     /// By process: MPQ and EQ.
     rings: Vec<[receive::RingState; 2]>,
-    atc: Atc,
+    atc: Translations<Waiter>,
     counts: ThCounts,
-    atc_counts: AtcCounts,
     flits: u64,
 }
 
@@ -168,7 +169,7 @@ pub fn host(
         surroundings,
         at: Picos(0),
         now: Cycle::ZERO,
-        due: Vec::new(),
+        due: Agenda::new(),
         packets: Vec::new(),
         drained: Vec::new(),
         memory,
@@ -193,9 +194,8 @@ pub fn host(
         buffer: settings.receive_buffer.into(),
         written: Vec::new(),
         rings: (0..processes).map(|_| receive::rings(settings)).collect(),
-        atc: Atc::new(&settings.atc),
+        atc: Translations::new(&settings.atc),
         counts: ThCounts::default(),
-        atc_counts: AtcCounts::default(),
         flits: 0,
     };
     (0..processes).for_each(|process| host.ask(Picos(0), Due::Free(process as u8)));
@@ -206,25 +206,12 @@ impl Host {
     /// Asks for `due` at `at`.
     fn ask(&mut self, at: Picos, due: Due) {
         assert!(at >= self.at, "nothing is due before now");
-        self.due.push((at, due));
+        self.due.ask(at, due);
     }
 
     /// A date so much later.
     fn after(&self, time: Picos) -> Picos {
         Picos(self.at.0 + time.0)
-    }
-
-    /// What is due first, if by `until`: of the same date what was asked for first.
-    fn first(&mut self, until: Picos) -> Option<Due> {
-        let mut first: Option<usize> = None;
-        for (place, (at, _)) in self.due.iter().enumerate() {
-            if *at <= until && first.is_none_or(|first| *at < self.due[first].0) {
-                first = Some(place);
-            }
-        }
-        let (at, due) = self.due.remove(first?);
-        self.at = at;
-        Some(due)
     }
 
     fn handle(&mut self, due: Due) {
@@ -273,29 +260,14 @@ impl Host {
         });
         number
     }
-
-    /// The story of a packet from when it was handed to a NIC port until it is delivered.
-    fn cross(&self, story: &mut Story, delivery: &Delivery) {
-        let clock = self.surroundings.clock;
-        let IdleTime { all, switches } =
-            (self.surroundings.idle)(delivery.source, delivery.destination, delivery.payload);
-        let taken = delivery.delivered.0 - delivery.injected.0;
-        let idle = all.min(taken);
-        let links = idle - switches.min(idle);
-        let cycles =
-            [(Stage::NicPort, 0), (Stage::Links, links), (Stage::Switches, idle), (Stage::Contention, taken)];
-        for (stage, cycles) in cycles {
-            story.pass_stage(stage, clock.picos_floor(Cycle(delivery.injected.0 + cycles)));
-        }
-        story.cross();
-    }
 }
 
 impl AnyHost for Host {
     fn run(&mut self, now: Cycle, out: &mut Outgoing) {
         self.now = now;
         let until = self.surroundings.clock.picos_floor(now);
-        while let Some(due) = self.first(until) {
+        while let Some((at, due)) = self.due.first_by(until) {
+            self.at = at;
             self.handle(due);
         }
         self.leave(out);
@@ -316,8 +288,7 @@ impl AnyHost for Host {
     }
 
     fn next(&self) -> Option<Cycle> {
-        let first = self.due.iter().map(|(at, _)| *at).min();
-        first.map(|at| self.surroundings.clock.cycles_ceil(at))
+        self.due.next().map(|at| self.surroundings.clock.cycles_ceil(at))
     }
 
     fn program(&self, process: u8) -> &dyn Program {
@@ -330,7 +301,7 @@ impl AnyHost for Host {
 
     fn counts(&self, at: Picos) -> HostCounts {
         let ThCounts { descriptors, fetches, packets, held, waited, dropped } = self.counts;
-        let AtcCounts { hits, misses, replaced } = self.atc_counts;
+        let AtcCounts { hits, misses, replaced } = self.atc.counts;
         let now_busy = self.all_busy_since.map_or(0, |since| at.0 - since);
         HostCounts {
             bus: self.bus.counts,
@@ -364,7 +335,7 @@ impl AnyHost for Host {
     }
 
     fn is_idle(&self) -> bool {
-        self.due.is_empty()
+        self.due.next().is_none()
             && self.bus.is_idle()
             && self.sources.iter().chain(&self.known).chain(&self.reading).all(Vec::is_empty)
             && self.units.iter().all(Unit::is_idle)

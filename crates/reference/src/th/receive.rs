@@ -4,6 +4,7 @@ use super::engine::{Job, completion};
 use super::submission::Descriptor;
 use super::translation::Waiter;
 use super::{Completion, Content, Due, Header, Host, Name, Part, Story, Verb};
+use crate::host::cross;
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use flitway_nic::host::program::CompletionKind;
@@ -79,7 +80,7 @@ impl Host {
 
     /// A packet is in the NIC port.
     pub(super) fn arrive(&mut self, delivery: &Delivery, mut content: Content) {
-        self.cross(&mut content.story, delivery);
+        cross(&self.surroundings, &mut content.story, delivery);
         self.arrived.push(Arrived { delivery: *delivery, content });
         if !self.drain() {
             self.counts.held += 1;
@@ -192,7 +193,7 @@ impl Host {
                 (content.header.to.process, content.header.to.byte / self.settings.atc.page)
             }
         };
-        if self.look(page) {
+        if self.atc.look(page) {
             self.write_translated(write);
         } else {
             self.wait_for(page, Waiter::Write(Box::new(write)));
