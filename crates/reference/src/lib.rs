@@ -2,7 +2,7 @@
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
 //! * [`sp`], [`tiled`] and [`elite`]: the SP Switch, the tiled switch and the Elite4 likewise.
-//! * [`th`]: a host with the NIC of TH Express-2, by the picosecond.
+//! * [`th`] and [`elan4`]: a host with the NIC of TH Express-2, and one with Elan4, by the picosecond.
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`explore`]: how every state of a small world is looked at.
@@ -20,6 +20,7 @@ mod arbiter;
 pub mod barrier;
 pub mod campaign;
 pub mod driver;
+pub mod elan4;
 pub mod elite;
 pub mod explore;
 pub mod handshake;

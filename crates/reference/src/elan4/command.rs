@@ -1,0 +1,180 @@
+//! Command queues, the command processor, and STEN.
+
+use super::dma::Descriptor;
+use super::{Due, Header, Host, Maker, Name, Operation, Outbound, Story, Unit, Verb, What};
+use flitway_engine::Picos;
+use flitway_nic::elan4::{COMMANDS, DESCRIPTOR, ElanSettings, POINTER, WORD};
+
+/// The commands of a packet, or a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command {
+    pub(super) bytes: u32,
+    order: Order,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Packet(Outbound),
+    Descriptor(Descriptor),
+}
+
+impl Command {
+    pub(super) fn of_descriptor(descriptor: Descriptor) -> Self {
+        Command { bytes: DESCRIPTOR, order: Order::Descriptor(descriptor) }
+    }
+
+    pub(super) fn story(&mut self) -> &mut Story {
+        match &mut self.order {
+            Order::Packet(packet) => &mut packet.story,
+            Order::Descriptor(descriptor) => &mut descriptor.story,
+        }
+    }
+}
+
+/// The commands of a put by STEN, or of a get: those of each packet.
+pub(super) fn sten_commands(
+    name: Name,
+    operation: &Operation,
+    settings: &ElanSettings,
+    story: Story,
+) -> Vec<Command> {
+    let Operation { verb, node, bytes, tells_left, .. } = *operation;
+    let (local, remote) = (operation.local(name.1), operation.remote());
+    let command = |size: u32, header, payload, from| {
+        let bytes = COMMANDS + size;
+        let maker = Maker::Sten(name.1, bytes);
+        Command {
+            bytes,
+            order: Order::Packet(Outbound { maker, node, header, payload, from, tells_left, story }),
+        }
+    };
+    if verb == Verb::Get {
+        let header = Header { name, what: What::Descriptor, to: remote, bytes, of: bytes, back: local };
+        return vec![command(DESCRIPTOR, header, DESCRIPTOR as u16, None)];
+    }
+    let most = u64::from(settings.sten_packet);
+    let (mut all, mut cut) = (Vec::new(), 0);
+    while cut < bytes {
+        let (to, from) = (remote.after(cut), local.after(cut));
+        let part = (bytes - cut).min(most - to.byte % most);
+        let words = (part as u32).div_ceil(WORD);
+        let header = Header { name, what: What::Put, to, bytes: part, of: bytes, back: local };
+        all.push(command(words * WORD, header, part as u16, Some(from)));
+        cut += part;
+    }
+    all
+}
+
+/// The command queue of a process.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    commands: Vec<Command>,
+    /// Packets that have been taken and not answered.
+    unanswered: u32,
+    /// Bytes that have become free and of which the process has not been told.
+    freed: u32,
+    /// Since when its first command waits for answers, if it does, and for how long others have before.
+    waits_since: Option<u64>,
+    waited: u64,
+}
+
+impl Queue {
+    pub(super) fn is_idle(&self) -> bool {
+        self.commands.is_empty() && self.unanswered == 0
+    }
+
+    /// Picoseconds until `at` in which a first command has waited for answers.
+    pub(super) fn waited(&self, at: Picos) -> u64 {
+        self.waited + self.waits_since.map_or(0, |since| at.0 - since)
+    }
+
+    /// Whether its first command is a packet that waits for answers.
+    fn waits_for_answers(&self, window: u32) -> bool {
+        let first_is_packet = self.commands.first().is_some_and(|it| matches!(it.order, Order::Packet(_)));
+        first_is_packet && self.unanswered >= window
+    }
+}
+
+impl Host {
+    /// Commands are in the queue of a process.
+    pub(super) fn queued(&mut self, process: u8, commands: Vec<Command>) {
+        self.queues[usize::from(process)].commands.extend(commands);
+        self.take_command();
+    }
+
+    pub(super) fn command_done(&mut self) {
+        self.command_is_busy = false;
+        self.take_command();
+    }
+
+    /// The command processor takes a command, if it is free and there is one.
+    fn take_command(&mut self) {
+        let (queues, window) = (self.queues.len(), self.settings.window);
+        let queue = (0..queues).map(|step| (self.turn + step) % queues).find(|&queue| {
+            let queue = &self.queues[queue];
+            !queue.commands.is_empty() && !queue.waits_for_answers(window)
+        });
+        if let Some(queue) = queue.filter(|_| !self.command_is_busy) {
+            self.command_is_busy = true;
+            self.turn = (queue + 1) % queues;
+            let command = self.queues[queue].commands.remove(0);
+            self.carry_out(queue, command);
+        }
+        self.note_waits();
+    }
+
+    fn carry_out(&mut self, queue: usize, mut command: Command) {
+        let at = self.at;
+        let ElanSettings { word_time, command: command_time, form, .. } = self.settings;
+        let time = word_time.0 * u64::from(command.bytes.div_ceil(WORD));
+        self.command_busy += time;
+        self.ask(self.after(Picos(time)), Due::Ready);
+        command.story().pass(Unit::Submission, at);
+        match command.order {
+            Order::Packet(mut packet) => {
+                self.queues[queue].unanswered += 1;
+                let handed = Picos(at.0 + command_time.0 + form.0);
+                packet.story.pass(Unit::Command, handed);
+                self.ask(handed, Due::Handed(packet));
+            }
+            Order::Descriptor(mut descriptor) => {
+                self.is_free(queue, command.bytes);
+                let runs = self.after(command_time);
+                descriptor.story.pass(Unit::Command, runs);
+                self.ask(runs, Due::Runs(descriptor));
+            }
+        }
+    }
+
+    /// Which queues wait for answers now.
+    fn note_waits(&mut self) {
+        let (at, window) = (self.at.0, self.settings.window);
+        for queue in &mut self.queues {
+            match (queue.waits_for_answers(window), queue.waits_since) {
+                (true, None) => queue.waits_since = Some(at),
+                (false, Some(since)) => {
+                    queue.waited += at - since;
+                    queue.waits_since = None;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A packet that STEN made of so many bytes has been answered.
+    pub(super) fn sten_answered(&mut self, process: u8, bytes: u32) {
+        self.queues[usize::from(process)].unanswered -= 1;
+        self.take_command();
+        self.is_free(process.into(), bytes);
+    }
+
+    /// So many bytes of a queue are free: its process is told when a quarter of it or more has become free since it last was.
+    fn is_free(&mut self, queue: usize, bytes: u32) {
+        self.queues[queue].freed += bytes;
+        if self.queues[queue].freed * 4 >= self.settings.queue {
+            let bytes = std::mem::take(&mut self.queues[queue].freed);
+            let (_, visible) = self.bus.post(self.at, POINTER);
+            self.ask(visible, Due::Room(queue as u8, bytes));
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! The host and the NIC Elan4, as `flitway_nic::host`, its `bus` and `pci_x`, and `flitway_nic::elan4` say it, sentence by
+//! sentence.
+//!
+//! What is due stands in one list, of which the first is looked for; what waits stands in lists in the order in which it came.
+//! The fabric around it is the fast one: it has its own reference models.
+
+mod bus;
+mod command;
+mod dma;
+mod processor;
+mod receive;
+
+use crate::host::agenda::Agenda;
+use crate::host::translation::{Page, Translations};
+use bus::{Bus, Read};
+use command::{Command, Queue};
+use dma::{Assembly, Descriptor, Prefetch};
+use flitway_engine::random::{Purpose, Stream};
+use flitway_engine::{Cycle, Picos};
+use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, Packet, Ticket};
+use flitway_nic::Place;
+use flitway_nic::elan4::{ElanCounts, ElanSettings};
+use flitway_nic::host::memory::{Address, Memory};
+use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
+use flitway_nic::host::story::{Stage, Story, Unit};
+use flitway_nic::host::{AnyHost, HostCounts, NIC_PROCESS, Surroundings};
+use flitway_wiring::{Destination, NodeId, RailId};
+use processor::{Burst, Processor};
+use receive::{Arrived, Write};
+
+/// What a packet says.
+#[derive(Clone, Debug)]
+pub struct Content {
+    header: Header,
+    story: Story,
+    data: Option<Box<[u8]>>,
+}
+
+/// Which operation: its node, its process, its number there.
+type Name = (NodeId, u8, u64);
+
+/// What a packet says but for its data.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    name: Name,
+    what: What,
+    /// Where the data go, in the node that it is for; of a descriptor, where they are.
+    to: Address,
+    /// Data of the packet in bytes; of a descriptor, those that it asks for.
+    bytes: u64,
+    /// Data of the operation in bytes.
+    of: u64,
+    /// Of a descriptor: where the data go.
+    back: Address,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Data of a put.
+    Put,
+    /// The descriptor of a get.
+    Descriptor,
+    /// Data that a get asked for.
+    Answer,
+}
+
+/// A packet that is on its way to the NIC port, or has been handed to it.
+#[derive(Clone, Copy, Debug)]
+struct Outbound {
+    maker: Maker,
+    node: NodeId,
+    header: Header,
+    payload: u16,
+    /// Where its data are in this node, if it has any.
+    from: Option<Address>,
+    tells_left: bool,
+    story: Story,
+}
+
+/// What has made a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Maker {
+    /// STEN, of so many bytes of commands in the queue of a process.
+    Sten(u8, u32),
+    Dma,
+}
+
+/// Which translation buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Dma = 0,
+    Input = 1,
+}
+
+/// Who waits for a translation.
+#[derive(Debug)]
+enum Waiter {
+    Prefetcher,
+    Input(Box<Write>),
+}
+
+/// What is due.
+#[derive(Debug)]
+enum Due {
+    /// A processor may be free.
+    Free(u8),
+    /// Memory has something for a process.
+    Visible(u8, Completion),
+    /// The process has seen it.
+    Seen(u8, Completion),
+    /// A processor has written a burst.
+    Burst(u8, Burst),
+    /// Commands are in the queue of a process.
+    Queued(u8, Vec<Command>),
+    /// The command processor is free.
+    Ready,
+    /// A process knows that its queue has room for so many more bytes.
+    Room(u8, u32),
+    /// Data of a read have been found.
+    Found(Read),
+    /// The first data that have been found ask for the bus.
+    Turn,
+    /// The NIC has the data of a read.
+    HasRead(Read),
+    /// A descriptor is in the run queue.
+    Runs(Descriptor),
+    /// The prefetcher begins.
+    Begins,
+    /// A packet reaches the NIC port.
+    Handed(Outbound),
+    /// The input processor deals with a packet.
+    Dealt(Content),
+    /// So many bytes of the input buffer are free.
+    Left(u64),
+    /// Memory has bytes.
+    Landed(Address, Box<[u8]>),
+    /// The event processor has done with its event.
+    EventDone,
+    /// A translation has been found.
+    PageFound(Side, Page),
+}
+
+/// A host with its NIC and its programs.
+#[derive(Debug)]
+struct Host {
+    node: NodeId,
+    settings: ElanSettings,
+    surroundings: Surroundings<Content>,
+    /// The date, and the cycle in which it is dealt with.
+    at: Picos,
+    now: Cycle,
+    due: Agenda<Due>,
+    /// What it does in this call.
+    packets: Vec<Packet>,
+    drained: Vec<Ticket>,
+    memory: Memory,
+    processors: Vec<Processor>,
+    bus: Bus,
+    /// By process.
+    queues: Vec<Queue>,
+    /// Which queue the command processor looks at first, and whether it is busy.
+    turn: usize,
+    command_is_busy: bool,
+    command_busy: u64,
+    /// Descriptors in the run queue, and the one that the prefetcher has.
+    run_queue: Vec<Descriptor>,
+    prefetch: Option<Prefetch>,
+    /// Assemblers in use, those of the descriptors that came first first.
+    assemblies: Vec<Assembly>,
+    /// Bytes that have been asked for and are in no packet.
+    buffered: u64,
+    /// Reads under way, with their bytes.
+    reads: Vec<(u64, Story)>,
+    /// Packets of the DMA engine in the source queue, or on their way there.
+    in_port: u32,
+    /// Packets that have not been answered, by the number of their content.
+    under_way: Vec<(u64, Outbound)>,
+    /// Bytes that have been answered, of operations that want to know of all.
+    answered: Vec<(Name, u64)>,
+    lanes: Stream,
+    /// Packets in the NIC port, in the order of delivery.
+    arrived: Vec<Arrived>,
+    /// Bytes of the input buffer that are free.
+    buffer: u64,
+    /// What has been written of operations of which not all has.
+    written: Vec<(Name, u64)>,
+    /// Events that have been set: the first is with the event processor.
+    events: Vec<(u8, Completion)>,
+    event_busy: u64,
+    /// By side.
+    tlbs: [Translations<Waiter>; 2],
+    counts: ElanCounts,
+    flits: u64,
+}
+
+/// The host of the node that `place` names, with a processor for each of `programs`.
+#[must_use]
+pub fn host(
+    settings: &ElanSettings,
+    place: Place,
+    memory: Memory,
+    programs: Vec<Box<dyn Program>>,
+    surroundings: Surroundings<Content>,
+) -> Box<dyn AnyHost> {
+    let processes = programs.len();
+    let mut host = Host {
+        node: place.node,
+        settings: *settings,
+        surroundings,
+        at: Picos(0),
+        now: Cycle::ZERO,
+        due: Agenda::new(),
+        packets: Vec::new(),
+        drained: Vec::new(),
+        memory,
+        processors: programs.into_iter().map(|it| Processor::new(it, settings.queue)).collect(),
+        bus: Bus::new(settings.host.bus),
+        queues: (0..processes).map(|_| Queue::default()).collect(),
+        turn: 0,
+        command_is_busy: false,
+        command_busy: 0,
+        run_queue: Vec::new(),
+        prefetch: None,
+        assemblies: Vec::new(),
+        buffered: 0,
+        reads: Vec::new(),
+        in_port: 0,
+        under_way: Vec::new(),
+        answered: Vec::new(),
+        lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
+        arrived: Vec::new(),
+        buffer: settings.input_buffer.into(),
+        written: Vec::new(),
+        events: Vec::new(),
+        event_busy: 0,
+        tlbs: [Translations::new(&settings.tlb), Translations::new(&settings.tlb)],
+        counts: ElanCounts::default(),
+        flits: 0,
+    };
+    (0..processes).for_each(|process| host.ask(Picos(0), Due::Free(process as u8)));
+    Box::new(host)
+}
+
+impl Host {
+    /// Asks for `due` at `at`.
+    fn ask(&mut self, at: Picos, due: Due) {
+        assert!(at >= self.at, "nothing is due before now");
+        self.due.ask(at, due);
+    }
+
+    /// A date so much later.
+    fn after(&self, time: Picos) -> Picos {
+        Picos(self.at.0 + time.0)
+    }
+
+    fn handle(&mut self, due: Due) {
+        match due {
+            Due::Free(process) => self.next_task(process),
+            Due::Visible(process, completion) => self.visible(process, completion),
+            Due::Seen(process, completion) => self.seen(process, &completion),
+            Due::Burst(process, burst) => self.burst(process, burst),
+            Due::Queued(process, commands) => self.queued(process, commands),
+            Due::Ready => self.command_done(),
+            Due::Room(process, bytes) => self.has_room(process, bytes),
+            Due::Found(read) => self.data_found(read),
+            Due::Turn => self.data_ask(),
+            Due::HasRead(read) => self.has_read(read),
+            Due::Runs(descriptor) => self.runs(descriptor),
+            Due::Begins => self.begins(),
+            Due::Handed(packet) => self.handed(packet),
+            Due::Dealt(content) => self.dealt(content),
+            Due::Left(bytes) => self.has_left_buffer(bytes),
+            Due::Landed(to, data) => self.memory.write(to, &data),
+            Due::EventDone => self.event_done(),
+            Due::PageFound(side, page) => self.page_found(side, page),
+        }
+    }
+
+    /// It is cycle `now`.
+    fn enter(&mut self, now: Cycle) {
+        self.now = now;
+        self.at = self.surroundings.clock.picos_floor(now);
+    }
+
+    fn leave(&mut self, out: &mut Outgoing) {
+        self.packets.drain(..).for_each(|packet| out.push(packet));
+        self.drained.drain(..).for_each(|ticket| out.drain(ticket));
+    }
+
+    /// A packet reaches the NIC port. What it carries is what memory has there now.
+    fn handed(&mut self, packet: Outbound) {
+        let Outbound { maker, node, header, payload, from, story, .. } = packet;
+        self.counts.packets[usize::from(maker == Maker::Dma)] += 1;
+        let data = from.and_then(|from| self.memory.read(from, header.bytes));
+        let number = self.surroundings.contents.lay(self.node, Content { header, story, data });
+        self.packets.push(Packet {
+            destination: Destination::Node(node),
+            rail: RailId(0),
+            lane: self.lanes.bits() as u32,
+            payload,
+            created: self.now,
+            flow: Flow::new(FlowKind::Message, number).of_process(NIC_PROCESS),
+        });
+        self.under_way.push((number, packet));
+    }
+
+    /// A packet has been answered.
+    fn has_answer(&mut self, number: u64) {
+        let place = self.under_way.iter().position(|it| it.0 == number);
+        let (_, packet) = self.under_way.remove(place.expect("a packet is answered once"));
+        if let Maker::Sten(process, bytes) = packet.maker {
+            self.sten_answered(process, bytes);
+        }
+        if packet.tells_left && self.all_are_answered(&packet.header) {
+            let Header { name, of, .. } = packet.header;
+            let mut story = packet.story;
+            story.pass_stage(Stage::NicPort, self.at);
+            self.set_event(name.1, completion(CompletionKind::Left, name, of, story));
+        }
+    }
+
+    /// Whether, with this packet, all of an operation have been answered.
+    fn all_are_answered(&mut self, header: &Header) -> bool {
+        let before = self.answered.iter().position(|(name, _)| *name == header.name);
+        let before = before.map_or(0, |place| self.answered.remove(place).1);
+        let answered = before + header.bytes;
+        if answered < header.of {
+            self.answered.push((header.name, answered));
+        }
+        answered == header.of
+    }
+
+    /// `waiter` waits for a page that is not in the TLB of `side`.
+    fn wait_for(&mut self, side: Side, page: Page, waiter: Waiter) {
+        if self.tlbs[side as usize].wait_for(page, waiter) {
+            self.ask(self.after(self.settings.walk), Due::PageFound(side, page));
+        }
+    }
+
+    fn page_found(&mut self, side: Side, page: Page) {
+        let (waiters, next) = self.tlbs[side as usize].found(page);
+        for waiter in waiters {
+            match waiter {
+                Waiter::Prefetcher => self.page_known(),
+                Waiter::Input(write) => self.write(*write),
+            }
+        }
+        if let Some(next) = next {
+            self.ask(self.after(self.settings.walk), Due::PageFound(side, next));
+        }
+    }
+}
+
+/// Completion of an operation.
+fn completion(what: CompletionKind, (node, process, number): Name, bytes: u64, story: Story) -> Completion {
+    Completion { what, number, node, process, bytes, story }
+}
+
+impl AnyHost for Host {
+    fn run(&mut self, now: Cycle, out: &mut Outgoing) {
+        self.now = now;
+        let until = self.surroundings.clock.picos_floor(now);
+        while let Some((at, due)) = self.due.first_by(until) {
+            self.at = at;
+            self.handle(due);
+        }
+        self.leave(out);
+    }
+
+    fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
+        self.enter(now);
+        self.flits += u64::from(delivery.flits);
+        let content = self.surroundings.contents.take(delivery.source, delivery.flow.tag);
+        self.arrive(delivery, content);
+        self.leave(out);
+    }
+
+    fn sent(&mut self, now: Cycle, _: RailId, flow: Flow, out: &mut Outgoing) {
+        self.enter(now);
+        self.has_left(flow.tag);
+        self.leave(out);
+    }
+
+    fn answered(&mut self, now: Cycle, flow: Flow, out: &mut Outgoing) {
+        self.enter(now);
+        self.has_answer(flow.tag);
+        self.leave(out);
+    }
+
+    fn next(&self) -> Option<Cycle> {
+        self.due.next().map(|at| self.surroundings.clock.cycles_ceil(at))
+    }
+
+    fn program(&self, process: u8) -> &dyn Program {
+        &*self.processors[usize::from(process)].program
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    fn counts(&self, at: Picos) -> HostCounts {
+        let ElanCounts { packets, descriptors, held, events } = self.counts;
+        let of_tlbs = |count: fn(&Translations<Waiter>) -> u64| self.tlbs.iter().map(count).sum();
+        HostCounts {
+            bus: self.bus.counts,
+            busy: self.processors.iter().map(|processor| processor.busy).collect(),
+            flits: self.flits,
+            nic: vec![
+                ("packets of STEN", packets[0]),
+                ("packets of the DMA engine", packets[1]),
+                ("descriptors of the DMA engine", descriptors[0]),
+                ("of those, brought by gets of other nodes", descriptors[1]),
+                ("packets held in the NIC port", held),
+                ("events", events),
+                ("translations in the TLBs", of_tlbs(|tlb| tlb.counts.hits)),
+                ("translations sought in SDRAM", of_tlbs(|tlb| tlb.counts.misses)),
+                ("translations replaced", of_tlbs(|tlb| tlb.counts.replaced)),
+            ],
+            full: vec![
+                ("command processor", self.command_busy),
+                (
+                    "wait for answers of a command queue",
+                    self.queues.iter().map(|queue| queue.waited(at)).sum(),
+                ),
+                ("event processor", self.event_busy),
+            ],
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.due.next().is_none()
+            && self.bus.is_idle()
+            && self.queues.iter().all(Queue::is_idle)
+            && self.run_queue.is_empty()
+            && self.prefetch.is_none()
+            && self.assemblies.is_empty()
+            && self.in_port == 0
+            && self.under_way.is_empty()
+            && self.answered.is_empty()
+            && self.arrived.is_empty()
+            && self.written.is_empty()
+            && self.events.is_empty()
+            && self.tlbs.iter().all(Translations::is_idle)
+    }
+}

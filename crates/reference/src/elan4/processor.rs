@@ -1,0 +1,208 @@
+//! Processors: each does one thing after the other.
+
+use super::command::{Command, sten_commands};
+use super::dma::Descriptor;
+use super::{Completion, Due, Host, Operation, Program, Story, Submission, Unit, What};
+use flitway_engine::Picos;
+use flitway_nic::elan4::DESCRIPTOR;
+
+#[derive(Debug)]
+pub(super) struct Processor {
+    pub(super) program: Box<dyn Program>,
+    /// What it has to do, in order.
+    todo: Vec<Task>,
+    /// Bursts of the operation that it posts, which it has not begun to write.
+    bursts: Vec<Burst>,
+    free: Picos,
+    /// Since when it waits for room in its queue, if it does.
+    waits: Option<Picos>,
+    /// The number of the next operation.
+    next: u64,
+    /// Picoseconds in which it was busy.
+    pub(super) busy: u64,
+    /// Bytes that, as far as it knows, its queue has room for.
+    room: u32,
+}
+
+#[derive(Debug)]
+enum Task {
+    Begin,
+    See(Completion),
+    Post(Operation),
+}
+
+/// What a processor writes as one.
+#[derive(Debug)]
+pub(super) struct Burst {
+    bytes: u32,
+    /// The room that it waits for before, in bytes, and takes.
+    room: u32,
+    /// How long it is busy.
+    time: Picos,
+    /// The commands whose last part this is.
+    commands: Vec<Command>,
+}
+
+impl Processor {
+    pub(super) fn new(program: Box<dyn Program>, room: u32) -> Self {
+        let (todo, bursts) = (vec![Task::Begin], Vec::new());
+        Processor { program, todo, bursts, free: Picos(0), waits: None, next: 0, busy: 0, room }
+    }
+
+    fn act(&mut self, at: Picos, completion: Option<&Completion>) {
+        let mut operations = Vec::new();
+        self.program.act(at, completion, &mut operations);
+        self.todo.extend(operations.into_iter().map(Task::Post));
+    }
+}
+
+impl Host {
+    fn processor(&mut self, process: u8) -> &mut Processor {
+        &mut self.processors[usize::from(process)]
+    }
+
+    pub(super) fn visible(&mut self, process: u8, completion: Completion) {
+        self.processor(process).todo.push(Task::See(completion));
+        self.next_task(process);
+    }
+
+    pub(super) fn seen(&mut self, process: u8, completion: &Completion) {
+        let at = self.at;
+        self.processor(process).act(at, Some(completion));
+    }
+
+    /// The process knows of room in its queue.
+    pub(super) fn has_room(&mut self, process: u8, bytes: u32) {
+        let at = self.at;
+        let processor = self.processor(process);
+        processor.room += bytes;
+        if let Some(since) = processor.waits.take() {
+            processor.busy += at.0 - since.0;
+            self.write_next(process);
+        }
+    }
+
+    /// The processor does what comes next, if it is free.
+    pub(super) fn next_task(&mut self, process: u8) {
+        let (at, poll) = (self.at, self.settings.host.poll);
+        let processor = self.processor(process);
+        if processor.waits.is_some() || processor.free > at {
+            return;
+        }
+        if !processor.bursts.is_empty() {
+            return self.write_next(process);
+        }
+        if processor.todo.is_empty() {
+            return;
+        }
+        match processor.todo.remove(0) {
+            Task::Begin => {
+                processor.act(at, None);
+                self.busy_for(process, Picos(0));
+            }
+            Task::See(mut completion) => {
+                let seen = self.after(poll);
+                completion.story.pass(Unit::Poll, seen);
+                self.ask(seen, Due::Seen(process, completion));
+                self.busy_for(process, poll);
+            }
+            Task::Post(operation) => {
+                let number = processor.next;
+                processor.next += 1;
+                let name = (self.node, process, number);
+                let bursts = match operation.by {
+                    Submission::Sten => {
+                        self.bursts(sten_commands(name, &operation, &self.settings, Story::begin(at)))
+                    }
+                    Submission::Dma => self.bursts_of_dma(Descriptor::of(name, &operation, Story::begin(at))),
+                    by => panic!("Elan4 has STEN and the DMA engine, and no {by:?}"),
+                };
+                self.processor(process).bursts = bursts;
+                self.write_next(process);
+            }
+        }
+    }
+
+    /// Commands of packets, in bursts: each waits for room for itself.
+    fn bursts(&self, commands: Vec<Command>) -> Vec<Burst> {
+        let (burst, time) = (self.settings.host.bus.burst, self.settings.host.bus.burst_time);
+        let mut left: u32 = commands.iter().map(|command| command.bytes).sum();
+        let (mut bursts, mut written, mut end) = (Vec::new(), 0, 0);
+        let mut commands = commands.into_iter().peekable();
+        while left > 0 {
+            let bytes = left.min(burst);
+            (left, written) = (left - bytes, written + bytes);
+            let mut ended = Vec::new();
+            while let Some(command) = commands.next_if(|command| end + command.bytes <= written) {
+                end += command.bytes;
+                ended.push(command);
+            }
+            bursts.push(Burst { bytes, room: bytes, time, commands: ended });
+        }
+        bursts
+    }
+
+    /// A descriptor, in bursts: the first waits for room for all of it, and is written so that the last ends after `issue`.
+    fn bursts_of_dma(&self, descriptor: Descriptor) -> Vec<Burst> {
+        let burst_time = self.settings.host.bus.burst_time;
+        let mut bursts = self.bursts(vec![Command::of_descriptor(descriptor)]);
+        bursts.iter_mut().for_each(|burst| burst.room = 0);
+        bursts[0].room = DESCRIPTOR;
+        bursts[0].time = Picos(self.settings.issue.0 - burst_time.0 * (bursts.len() as u64 - 1));
+        bursts
+    }
+
+    /// The processor writes the next burst, when it knows of room for it.
+    fn write_next(&mut self, process: u8) {
+        let at = self.at;
+        let processor = self.processor(process);
+        if processor.bursts[0].room > processor.room {
+            processor.waits = Some(at);
+            return;
+        }
+        let burst = processor.bursts.remove(0);
+        processor.room -= burst.room;
+        let time = burst.time;
+        self.ask(self.after(time), Due::Burst(process, burst));
+        self.busy_for(process, time);
+    }
+
+    /// A burst has been written, and goes over the bus.
+    pub(super) fn burst(&mut self, process: u8, burst: Burst) {
+        let at = self.at;
+        let there = self.bus.write(at, burst.bytes);
+        let mut commands = burst.commands;
+        if commands.is_empty() {
+            return;
+        }
+        for command in &mut commands {
+            command.story().pass(Unit::Processor, at);
+            command.story().pass(Unit::Bus, there);
+        }
+        self.ask(there, Due::Queued(process, commands));
+    }
+
+    fn busy_for(&mut self, process: u8, time: Picos) {
+        let free = self.after(time);
+        let processor = self.processor(process);
+        processor.busy += time.0;
+        processor.free = free;
+        self.ask(free, Due::Free(process));
+    }
+}
+
+impl Descriptor {
+    /// The put of an operation by DMA.
+    fn of(name: super::Name, operation: &Operation, story: Story) -> Self {
+        Descriptor {
+            name,
+            what: What::Put,
+            node: operation.node,
+            bytes: operation.bytes,
+            from: operation.local(name.1),
+            to: operation.remote(),
+            tells_left: operation.tells_left,
+            story,
+        }
+    }
+}

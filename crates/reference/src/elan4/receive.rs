@@ -1,0 +1,139 @@
+//! The input buffer, the input processor, and the event processor.
+
+use super::dma::Descriptor;
+use super::{Completion, Content, Due, Header, Host, Side, Story, Unit, Waiter, What, completion};
+use crate::host::cross;
+use flitway_fabric::Delivery;
+use flitway_nic::elan4::{DESCRIPTOR, EVENT};
+use flitway_nic::host::program::CompletionKind;
+
+/// A packet that the NIC port keeps.
+#[derive(Debug)]
+pub(super) struct Arrived {
+    delivery: Delivery,
+    content: Content,
+}
+
+/// What is written when its page is known: the data of a packet.
+#[derive(Debug)]
+pub(super) struct Write(Content);
+
+impl Host {
+    /// A packet is in the NIC port.
+    pub(super) fn arrive(&mut self, delivery: &Delivery, mut content: Content) {
+        cross(&self.surroundings, &mut content.story, delivery);
+        self.arrived.push(Arrived { delivery: *delivery, content });
+        if !self.drain() {
+            self.counts.held += 1;
+        }
+    }
+
+    /// Drains packets, the first first, as long as there is room: whether none is left.
+    fn drain(&mut self) -> bool {
+        while let Some(Arrived { delivery, content }) = self.arrived.first() {
+            let bytes = u64::from(delivery.payload);
+            if bytes > self.buffer {
+                return false;
+            }
+            let (ticket, mut content) = (delivery.ticket(), content.clone());
+            self.arrived.remove(0);
+            self.buffer -= bytes;
+            self.drained.push(ticket);
+            content.story.pass(Unit::Room, self.at);
+            let dealt = self.after(self.settings.input);
+            content.story.pass(Unit::Input, dealt);
+            self.ask(dealt, Due::Dealt(content));
+        }
+        true
+    }
+
+    /// Room in the input buffer is free.
+    pub(super) fn has_left_buffer(&mut self, bytes: u64) {
+        self.buffer += bytes;
+        self.drain();
+    }
+
+    /// The input processor deals with a packet.
+    pub(super) fn dealt(&mut self, content: Content) {
+        let Header { name, what, to, bytes, back, .. } = content.header;
+        if what != What::Descriptor {
+            let page = (to.process, to.byte / self.settings.tlb.page);
+            if self.tlbs[Side::Input as usize].look(page) {
+                self.write(Write(content));
+            } else {
+                self.wait_for(Side::Input, page, Waiter::Input(Box::new(Write(content))));
+            }
+            return;
+        }
+        let runs = self.after(self.settings.command);
+        let mut story = content.story;
+        story.pass(Unit::Command, runs);
+        let descriptor = Descriptor {
+            name,
+            what: What::Answer,
+            node: name.0,
+            bytes,
+            from: to,
+            to: back,
+            tells_left: false,
+            story,
+        };
+        self.ask(runs, Due::Runs(descriptor));
+        self.has_left_buffer(DESCRIPTOR.into());
+    }
+
+    /// Data whose page is known are written.
+    pub(super) fn write(&mut self, Write(content): Write) {
+        let Content { header, mut story, data } = content;
+        story.pass(Unit::Translation, self.at);
+        let (left, visible) = self.bus.post(self.at, header.bytes as u32);
+        self.ask(left, Due::Left(header.bytes));
+        if let Some(data) = data {
+            self.ask(visible, Due::Landed(header.to, data));
+        }
+        self.data_written(&header, story);
+    }
+
+    /// Data of an operation have been written: when all have, its event is set.
+    fn data_written(&mut self, header: &Header, story: Story) {
+        let before = self.written.iter().position(|(name, _)| *name == header.name);
+        let before = before.map_or(0, |place| self.written.remove(place).1);
+        let written = before + header.bytes;
+        if written < header.of {
+            self.written.push((header.name, written));
+            return;
+        }
+        let (process, what) = match header.what {
+            What::Answer => (header.name.1, CompletionKind::Fetched),
+            _ => (header.to.process, CompletionKind::Received),
+        };
+        self.set_event(process, completion(what, header.name, header.of, story));
+    }
+
+    /// An event of a process is set.
+    pub(super) fn set_event(&mut self, process: u8, completion: Completion) {
+        self.events.push((process, completion));
+        if self.events.len() == 1 {
+            self.next_event();
+        }
+    }
+
+    /// The event processor takes the first event.
+    fn next_event(&mut self) {
+        self.event_busy += self.settings.event.0;
+        self.ask(self.after(self.settings.event), Due::EventDone);
+    }
+
+    /// It has done with it: it writes the word that the process polls.
+    pub(super) fn event_done(&mut self) {
+        self.counts.events += 1;
+        let (process, mut completion) = self.events.remove(0);
+        completion.story.pass(Unit::Event, self.at);
+        let (_, visible) = self.bus.post(self.at, EVENT);
+        completion.story.pass(Unit::Bus, visible);
+        self.ask(visible, Due::Visible(process, completion));
+        if !self.events.is_empty() {
+            self.next_event();
+        }
+    }
+}
