@@ -1,4 +1,5 @@
-//! What is due within a node, by picosecond: first what is due first, and of the same date what was asked for first.
+//! What is due within a node, by picosecond: first what is due first, and of the same date what was asked for first; what is
+//! to be last comes after all of that.
 
 use flitway_engine::Picos;
 use std::cmp::Ordering;
@@ -16,6 +17,7 @@ pub struct Agenda<E> {
 #[derive(Clone, Debug)]
 struct Entry<E> {
     at: Picos,
+    is_last: bool,
     number: u64,
     event: E,
 }
@@ -29,7 +31,16 @@ impl<E> Agenda<E> {
 
     /// Asks for `event` at `at`.
     pub fn ask(&mut self, at: Picos, event: E) {
-        self.due.push(Entry { at, number: self.asked, event });
+        self.push(at, false, event);
+    }
+
+    /// Asks for `event` at `at`, after whatever else has that date, also if that is asked for later.
+    pub fn ask_last(&mut self, at: Picos, event: E) {
+        self.push(at, true, event);
+    }
+
+    fn push(&mut self, at: Picos, is_last: bool, event: E) {
+        self.due.push(Entry { at, is_last, number: self.asked, event });
         self.asked += 1;
     }
 
@@ -55,8 +66,8 @@ impl<E> Default for Agenda<E> {
 }
 
 impl<E> Entry<E> {
-    fn key(&self) -> (Picos, u64) {
-        (self.at, self.number)
+    fn key(&self) -> (Picos, bool, u64) {
+        (self.at, self.is_last, self.number)
     }
 }
 
@@ -95,5 +106,16 @@ mod tests {
         assert_eq!(by(9), None);
         assert_eq!([by(20), by(20), by(20)], [Some((10, 'b')), Some((20, 'd')), None]);
         assert_eq!([by(30), by(30), by(99)], [Some((30, 'a')), Some((30, 'c')), None]);
+    }
+
+    #[test]
+    fn what_is_to_be_last_comes_after_what_is_asked_for_later() {
+        let mut agenda = Agenda::new();
+        agenda.ask_last(Picos(10), 'b');
+        agenda.ask(Picos(20), 'c');
+        agenda.ask(Picos(10), 'a');
+        let events: String =
+            std::iter::from_fn(|| agenda.next_by(Picos(30))).map(|(_, event)| event).collect();
+        assert_eq!(events, "abc");
     }
 }

@@ -6,15 +6,17 @@
 //!   is *half duplex*, in both together. How long it takes for each is said with the kind of bus.
 //! * *Arbitration* of a half-duplex bus: data that were read let what the device asks for pass. They wait for each other in the
 //!   order in which they were found. The first of them, when it is found and when the data before it have ended, waits until
-//!   the bus has carried what has been asked for by then (and at that date comes after whatever else has it), and asks for the
-//!   bus only then. So what is asked for meanwhile goes before it, and nothing that is asked for later: neither side starves.
+//!   the bus has carried what has been asked for by then (and at that date comes after whatever else has it, also if that is
+//!   asked for later), and asks for the bus only then. So what is asked for meanwhile goes before it, and nothing that is asked
+//!   for later: neither side starves.
 //! * **A write of a processor** goes to the device for each burst, when that has been written. The device has it a fixed time,
 //!   the *write flight*, after it has ended.
 //! * **A posted write of the device** goes to memory in as many pieces as the bus needs, one behind the other. Memory has all
 //!   of it a fixed time, the *post flight*, after the last has ended. A later write is never seen before an earlier one.
 //! * **A read of the device** takes a tag, for which it waits if all are in use, in the order of asking. Its request goes to
 //!   memory. A fixed time after it has ended, that of memory or of a cache as the device says, the data go to the device. When
-//!   they have ended the tag is free, for the next read that waits, and the device has the data.
+//!   they have ended the tag is free, for the next read that waits, whose request is asked for; then the next data wait for a
+//!   half-duplex bus, and then the device has the data.
 //! * The settings say what a reference takes on an idle bus, as platforms are measured: a write of [`REFERENCE_BYTES`] by a
 //!   processor from its first byte, a posted write of [`REFERENCE_POST_BYTES`], a read of [`REFERENCE_BYTES`]. The fixed times
 //!   are what is left of those without what the bus takes and, for a write, without the time that the processor takes.
@@ -337,7 +339,7 @@ impl<S: BusSettings> Bus<S> {
     fn compete<E: From<BusEvent>>(&mut self, at: Picos, agenda: &mut Agenda<E>) {
         if !self.has_data && !self.found.is_empty() {
             self.has_data = true;
-            agenda.ask(self.down.max(at), E::from(BusEvent::Turn));
+            agenda.ask_last(self.down.max(at), E::from(BusEvent::Turn));
         }
     }
 

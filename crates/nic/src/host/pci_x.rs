@@ -159,6 +159,22 @@ mod tests {
     }
 
     #[test]
+    fn data_come_after_whatever_is_asked_for_at_their_date() {
+        let (mut bus, mut agenda) = (Bus::new(&OPTERON), Agenda::<BusEvent>::new());
+        bus.read(Picos(0), Read { tag: 0, bytes: 512, place: Place::Memory }, &mut agenda);
+        let (at, found) = agenda.next_by(Picos(u64::MAX)).expect("data are found");
+        assert_eq!(bus.handle(at, found, &mut agenda), None);
+        // The bus is idle, so they could go now; but something else is found at the same date.
+        agenda.ask(at, BusEvent::Found(Read { tag: 1, bytes: 8, place: Place::Memory }));
+        let (_, other) = agenda.next_by(at).expect("it is due");
+        assert!(matches!(other, BusEvent::Found(Read { tag: 1, .. })));
+        assert_eq!(bus.post(at, 512).sent.0, at.0 + 517_500);
+        let (turn_at, turn) = agenda.next_by(at).expect("data are due");
+        assert_eq!((turn_at, bus.handle(turn_at, turn, &mut agenda)), (at, None));
+        assert_eq!(agenda.next(), Some(Picos(at.0 + 2 * 517_500)));
+    }
+
+    #[test]
     fn one_thing_at_a_time_goes_over_a_half_duplex_bus() {
         let mut bus = Bus::new(&OPTERON);
         // 13 cycles for 64 B to the device, and then 6 for 8 B from it.
