@@ -26,18 +26,36 @@ pub(super) struct Dma {
 #[derive(Debug)]
 struct Transfer {
     job: Job,
-    /// Data asked for, read, and cut into packets, in bytes.
+    /// Data asked for, and cut into packets, in bytes.
     asked: u64,
-    read: u64,
     cut: u64,
     /// Reads under way: their bytes, and the story until each was asked for.
     reading: VecDeque<(u64, Story)>,
-    /// The story of the data that have been read last.
-    story: Story,
+    /// Data that are there and in no packet: those of each read, and the story until they came.
+    there: VecDeque<(u64, Story)>,
     /// The page whose translation is known.
     page: Option<Page>,
     /// The read that waits for a translation: the story until then.
     waits: Option<Story>,
+}
+
+impl Transfer {
+    /// Takes what is there for a packet, up to `most`, which is 1 at least: how much, and the story of the last of it.
+    fn take(&mut self, most: u64) -> (u64, Story) {
+        let mut taken = 0;
+        loop {
+            let (bytes, story) = self.there.front_mut().expect("some data are there");
+            let (part, story) = ((most - taken).min(*bytes), *story);
+            taken += part;
+            *bytes -= part;
+            if *bytes == 0 {
+                self.there.pop_front();
+            }
+            if taken == most || self.there.is_empty() {
+                return (taken, story);
+            }
+        }
+    }
 }
 
 impl Dma {
@@ -78,17 +96,9 @@ impl Elan4 {
 
     /// The prefetcher begins to read.
     pub(super) fn begins(&mut self, cx: &mut ElanContext<'_>, job: Job) {
-        let (reading, story) = (VecDeque::new(), job.story);
-        self.dma.transfers.push_back(Transfer {
-            job,
-            asked: 0,
-            read: 0,
-            cut: 0,
-            reading,
-            story,
-            page: None,
-            waits: None,
-        });
+        let (reading, there) = (VecDeque::new(), VecDeque::new());
+        let begun = Transfer { job, asked: 0, cut: 0, reading, there, page: None, waits: None };
+        self.dma.transfers.push_back(begun);
         self.ask_for_data(cx);
     }
 
@@ -148,20 +158,18 @@ impl Elan4 {
         let transfer = transfer.expect("a transfer reads data");
         let (bytes, mut story) = transfer.reading.pop_front().expect("it has asked for them");
         story.pass(Unit::Read, cx.at);
-        transfer.read += bytes;
-        transfer.story = story;
+        transfer.there.push_back((bytes, story));
         self.assemble(cx);
     }
 
     /// Assemblers make packets of what is there, as long as the NIC port takes them.
     pub(super) fn assemble(&mut self, cx: &mut ElanContext<'_>) {
         while self.dma.port < self.settings.port_packets
-            && let Some(place) = self.dma.transfers.iter().position(|it| it.cut < it.read)
+            && let Some(place) = self.dma.transfers.iter().position(|it| !it.there.is_empty())
         {
             let transfer = &mut self.dma.transfers[place];
             let job = transfer.job;
-            let bytes = job.cut(transfer.cut, self.settings.mtu.into()).min(transfer.read - transfer.cut);
-            let mut story = transfer.story;
+            let (bytes, mut story) = transfer.take(job.cut(transfer.cut, self.settings.mtu.into()));
             story.pass(Unit::Room, cx.at);
             let formed = Picos(cx.at.0 + self.settings.form.0);
             story.pass(Unit::Dma, formed);

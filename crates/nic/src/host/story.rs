@@ -31,7 +31,7 @@ pub enum Unit {
     Input,
     /// The event processor.
     Event,
-    /// Waiting for room: in the receive buffer, or in the queue of a process.
+    /// Waiting for room: in the receive buffer, in the queue of a process, or for data of the DMA engine in the NIC port.
     Room,
     /// A process that polls its memory.
     Poll,
@@ -81,7 +81,7 @@ impl Unit {
 pub enum Stage {
     /// In the node that began it.
     Near(Unit),
-    /// In the NIC port that sends: waiting, and its pipeline.
+    /// In the NIC port that sends: waiting, and its pipeline; what is told of has left is there until then.
     NicPort,
     /// Links: serial links, cables, and the length of the packet itself.
     Links,
