@@ -39,7 +39,7 @@ struct Queue {
     under_way: u32,
     /// Bytes that are free without the process having been told.
     freed: u32,
-    /// Since when the first command has waited for an answer, and picoseconds for which others have before.
+    /// Since when the command processor, when it was free, has passed it over, and picoseconds for which it was before.
     waits_since: Option<Picos>,
     waited: u64,
 }
@@ -161,16 +161,15 @@ impl Commands {
         }
     }
 
-    /// A packet has been answered, and its commands are free.
-    pub(super) fn answered(&mut self, cx: &mut ElanContext<'_>, process: u8, bytes: u32) {
+    /// A packet has been answered.
+    pub(super) fn answered(&mut self, at: Picos, process: u8) {
         let queue = &mut self.queues[usize::from(process)];
         queue.under_way -= 1;
-        queue.waited += queue.waits_since.take().map_or(0, |since| cx.at.0 - since.0);
-        self.give_back(cx, process, bytes);
+        queue.waited += queue.waits_since.take().map_or(0, |since| at.0 - since.0);
     }
 
     /// So many bytes of a queue are free; its process is told of a quarter of the queue at a time.
-    fn give_back(&mut self, cx: &mut ElanContext<'_>, process: u8, bytes: u32) {
+    pub(super) fn give_back(&mut self, cx: &mut ElanContext<'_>, process: u8, bytes: u32) {
         let queue = &mut self.queues[usize::from(process)];
         queue.freed += bytes;
         if queue.freed >= self.bytes.div_ceil(4) {
@@ -304,8 +303,8 @@ impl Elan4 {
             }
             Order::Descriptor(mut job) => {
                 job.story.pass(Unit::Command, passed);
-                cx.ask(passed, ElanEvent::Runs(job));
                 self.commands.give_back(cx, place as u8, command.bytes);
+                cx.ask(passed, ElanEvent::Runs(job));
             }
         }
     }

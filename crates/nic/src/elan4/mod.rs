@@ -23,8 +23,8 @@
 //!    last part of that. A command is in the queue when the last burst that has a part of it has reached the NIC.
 //! 3. **Command processor.** When it is free it takes the first command (all the commands of a packet are one) of a queue:
 //!    queues take turns, and the search begins behind the one from which it took last. A queue whose first command is a packet
-//!    is passed over while `window` packets of it have not been answered. It is free again after `word_time` for each word of
-//!    the command, begun ones too.
+//!    is passed over while `window` packets that were taken from it have not been answered. It is free again after `word_time`
+//!    for each word of the command, begun ones too.
 //! 4. **STEN.** A packet reaches its NIC port `command + form` after its command was taken. It is *answered* when the NIC port
 //!    says so. What the network refuses the NIC port sends again by itself.
 //! 5. **Room.** Commands of a packet are free when it has been answered, a descriptor when it is taken. Whenever a quarter of
@@ -34,8 +34,8 @@
 //!    after the input processor has dealt with its packet. The prefetcher takes the first when it has none and an assembler is
 //!    free, which the descriptor has from then on; it begins `start` later. It reads the data in order, in reads that end where
 //!    addresses are a multiple of the greatest read of the bus, as long as what has been asked for and is not in a packet fits
-//!    into `dma_buffer`. Before a read that fits and begins in another page than the one before, the page is translated. When
-//!    it has asked for all data it has none.
+//!    into `dma_buffer`. Before a read that fits and is the first of its descriptor, or begins in another page than the one
+//!    before, the page is translated. When it has asked for all data it has none.
 //! 7. **Assemblers.** Whenever fewer than `port_packets` packets of the DMA engine are on their way to the NIC port or in its
 //!    source queue, and data of a descriptor are there that are in no packet, they become one, of the descriptor that came
 //!    first: all that are there, but none beyond where the address at the destination is a multiple of the MTU. It reaches the
@@ -43,8 +43,9 @@
 //! 8. **What packets carry** is what memory has there when they reach the NIC port. Their lane is a random number.
 //! 9. **Receiving.** A packet is drained out of the NIC port as soon as the input buffer has room for its bytes, in the order
 //!    of delivery. `input` later the input processor deals with it:
-//!    * *data*: the page of the first byte is translated, and they are written, in writes of at most that of the bus. When all
-//!      data of an operation have been, its event is set: the one here for a put, the one of the process that asked for a get.
+//!    * *data*: the page of the first byte is translated, and they are written, in writes of at most that of the bus. When
+//!      writes of all data of an operation have been asked for, its event is set: the one here for a put, the one of the
+//!      process that asked for a get. Its word goes over the bus after them.
 //!    * *a descriptor*: see 6. Descriptors have a memory of their own, without limit.
 //!
 //!    Room in the input buffer is free when the last write has left the chip, and that of a descriptor when it is dealt with.
@@ -53,10 +54,15 @@
 //!     have been answered, an event is set for its own process: its data may be overwritten.
 //! 11. **Translation.** One that a TLB has takes no time. Another one takes `walk`, to find it in the hash table in SDRAM; what
 //!     asked waits, and so do further reads of the prefetcher; nothing else does. So many are sought at a time by each TLB, in
-//!     the order of asking. Of the pages of a TLB the one that was used least recently is replaced. Words of events need none.
+//!     the order of asking. When one has been found who waits for it goes on, in the order of asking, and then the next is
+//!     sought. Any page can be anywhere in a TLB; the one that was used least recently is replaced. Words of events need none.
+//! 12. **Stories.** A packet of the DMA engine goes on with that of the last of its data, and waits for room from when it has
+//!     been read. What a process is told of that has left goes on with the packet that was answered last, which was in the NIC
+//!     port until then.
 //!
-//! What comes of something in no time comes at once, before whatever else has that date. Where several things come of one, they
-//! come in the order in which the points above name them.
+//! What comes of something in no time comes at once, before whatever else has that date; what takes a time that is none is due
+//! at that date like anything else. Where several things come of one, they come in the order in which the points above name
+//! them.
 
 mod command;
 mod dma;
@@ -311,14 +317,14 @@ impl Elan4 {
     /// A translation has been found.
     fn found(&mut self, cx: &mut ElanContext<'_>, side: Side, page: Page) {
         let (waiters, next) = self.tlbs[side as usize].fill(page);
-        if let Some(page) = next {
-            cx.ask(self.after(cx, self.settings.walk), ElanEvent::Found(side, page));
-        }
         for waiter in waiters {
             match waiter {
                 Waiter::Prefetcher => self.page_known(cx),
                 Waiter::Write(write) => self.write(cx, *write),
             }
+        }
+        if let Some(page) = next {
+            cx.ask(self.after(cx, self.settings.walk), ElanEvent::Found(side, page));
         }
     }
 
@@ -429,12 +435,13 @@ impl Device for Elan4 {
     fn answered(&mut self, cx: &mut ElanContext<'_>, number: u64) {
         let maker =
             self.under_way.remove(&number).expect("a packet is answered once, after it was handed on");
+        if let Maker::Sten(process, bytes) = maker {
+            self.commands.answered(cx.at, process);
+            self.work(cx);
+            self.commands.give_back(cx, process, bytes);
+        }
         if let Some(header) = self.leaving.leave(number) {
             self.has_left(cx, header);
-        }
-        if let Maker::Sten(process, bytes) = maker {
-            self.commands.answered(cx, process, bytes);
-            self.work(cx);
         }
     }
 

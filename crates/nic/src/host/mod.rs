@@ -4,13 +4,13 @@
 //!
 //! * Time within a node is integer picoseconds. A cycle of the network is as late as it begins, rounded down. What is due by
 //!   then happens in that cycle: first what is due within the node, by date, and what has the same date in the order in which
-//!   it was asked for; then what NIC ports bring, and after each of those what has become due. A packet that a NIC sends
-//!   between two cycles is in the source queue of its NIC port in the later one.
+//!   it was asked for, which is as soon as its date is certain; then what NIC ports bring, and after each of those what has
+//!   become due. A packet that a NIC sends between two cycles is in the source queue of its NIC port in the later one.
 //! * **A process** has a processor for itself, which does one thing after the other, in this order: what the program does at
-//!   the start, then what comes of what it sees, as it comes. *Seeing* takes the time of a poll, from when memory has it or
-//!   the processor is free. The program acts when it has seen, in no time: it puts operations behind what the processor has to
-//!   do. *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it. An operation
-//!   begins when its processor comes to it.
+//!   the start, then what comes of what it sees, as it comes. *Seeing* takes the time of a poll, from when memory has it or the
+//!   processor is free. The program acts when it has seen, in no time: it puts operations behind what the processor has to do.
+//!   *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it: it goes on when
+//!   it knows of room, after what has been asked for with that date. An operation begins when its processor comes to it.
 //! * The bus is `bus`, of the kind that the NIC has an interface to: `pcie` or `pci_x`. What a NIC does is said with it.
 
 pub mod agenda;
