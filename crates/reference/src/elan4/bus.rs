@@ -155,10 +155,8 @@ impl Host {
         self.ask(Picos(ended), Due::HasRead(read));
     }
 
-    /// The NIC has the data, and the tag is free.
+    /// The data of a read have ended: the tag is free, the next data wait for the bus, and the NIC has these.
     pub(super) fn has_read(&mut self, read: Read) {
-        self.bus.is_taken = false;
-        self.first_data_wait();
         let at = self.at;
         if self.bus.waiting.is_empty() {
             self.bus.tags -= 1;
@@ -170,6 +168,8 @@ impl Host {
             let found = self.bus.request(at);
             self.ask(found, Due::Found(next));
         }
+        self.bus.is_taken = false;
+        self.first_data_wait();
         self.data_read(read.0.into());
     }
 }

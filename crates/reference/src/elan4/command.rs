@@ -73,7 +73,7 @@ pub(super) struct Queue {
     unanswered: u32,
     /// Bytes that have become free and of which the process has not been told.
     freed: u32,
-    /// Since when its first command waits for answers, if it does, and for how long others have before.
+    /// Since when it has been passed over, if it is, and for how long it was before.
     waits_since: Option<u64>,
     waited: u64,
 }
@@ -83,13 +83,13 @@ impl Queue {
         self.commands.is_empty() && self.unanswered == 0
     }
 
-    /// Picoseconds until `at` in which a first command has waited for answers.
+    /// Picoseconds until `at` in which it was passed over.
     pub(super) fn waited(&self, at: Picos) -> u64 {
         self.waited + self.waits_since.map_or(0, |since| at.0 - since)
     }
 
-    /// Whether its first command is a packet that waits for answers.
-    fn waits_for_answers(&self, window: u32) -> bool {
+    /// Whether its first command is a packet, for which too many have not been answered.
+    fn is_passed_over(&self, window: u32) -> bool {
         let first_is_packet = self.commands.first().is_some_and(|it| matches!(it.order, Order::Packet(_)));
         first_is_packet && self.unanswered >= window
     }
@@ -109,18 +109,25 @@ impl Host {
 
     /// The command processor takes a command, if it is free and there is one.
     fn take_command(&mut self) {
-        let (queues, window) = (self.queues.len(), self.settings.window);
+        if self.command_is_busy {
+            return;
+        }
+        let (queues, window, at) = (self.queues.len(), self.settings.window, self.at.0);
+        for queue in &mut self.queues {
+            if queue.is_passed_over(window) {
+                queue.waits_since.get_or_insert(at);
+            }
+        }
         let queue = (0..queues).map(|step| (self.turn + step) % queues).find(|&queue| {
             let queue = &self.queues[queue];
-            !queue.commands.is_empty() && !queue.waits_for_answers(window)
+            !queue.commands.is_empty() && !queue.is_passed_over(window)
         });
-        if let Some(queue) = queue.filter(|_| !self.command_is_busy) {
+        if let Some(queue) = queue {
             self.command_is_busy = true;
             self.turn = (queue + 1) % queues;
             let command = self.queues[queue].commands.remove(0);
             self.carry_out(queue, command);
         }
-        self.note_waits();
     }
 
     fn carry_out(&mut self, queue: usize, mut command: Command) {
@@ -146,24 +153,12 @@ impl Host {
         }
     }
 
-    /// Which queues wait for answers now.
-    fn note_waits(&mut self) {
-        let (at, window) = (self.at.0, self.settings.window);
-        for queue in &mut self.queues {
-            match (queue.waits_for_answers(window), queue.waits_since) {
-                (true, None) => queue.waits_since = Some(at),
-                (false, Some(since)) => {
-                    queue.waited += at - since;
-                    queue.waits_since = None;
-                }
-                _ => {}
-            }
-        }
-    }
-
     /// A packet that STEN made of so many bytes has been answered.
     pub(super) fn sten_answered(&mut self, process: u8, bytes: u32) {
-        self.queues[usize::from(process)].unanswered -= 1;
+        let at = self.at.0;
+        let queue = &mut self.queues[usize::from(process)];
+        queue.unanswered -= 1;
+        queue.waited += queue.waits_since.take().map_or(0, |since| at - since);
         self.take_command();
         self.is_free(process.into(), bytes);
     }

@@ -152,6 +152,7 @@ impl Host {
             let descriptor = assembly.descriptor;
             let (to, from) = (descriptor.to.after(assembly.packed), descriptor.from.after(assembly.packed));
             let (bytes, mut story) = assembly.take_up_to(mtu - to.byte % mtu);
+            story.pass(Unit::Room, self.at);
             story.pass(Unit::Dma, form);
             let Descriptor { name, what, node, bytes: of, tells_left, .. } = descriptor;
             let header = Header { name, what, to, bytes, of, back: from };

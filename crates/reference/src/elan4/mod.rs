@@ -185,8 +185,9 @@ struct Host {
     buffer: u64,
     /// What has been written of operations of which not all has.
     written: Vec<(Name, u64)>,
-    /// Events that have been set: the first is with the event processor.
+    /// Events that have been set, and when the event processor has done with all of them.
     events: Vec<(u8, Completion)>,
+    events_done: Picos,
     event_busy: u64,
     /// By side.
     tlbs: [Translations<Waiter>; 2],
@@ -233,6 +234,7 @@ pub fn host(
         buffer: settings.input_buffer.into(),
         written: Vec::new(),
         events: Vec::new(),
+        events_done: Picos(0),
         event_busy: 0,
         tlbs: [Translations::new(&settings.tlb), Translations::new(&settings.tlb)],
         counts: ElanCounts::default(),
@@ -422,7 +424,7 @@ impl AnyHost for Host {
                 ("command processor", self.command_busy),
                 (
                     "wait for answers of a command queue",
-                    self.queues.iter().map(|queue| queue.waited(at)).sum(),
+                    self.queues.iter().map(|queue| queue.waited(at)).max().unwrap_or(0),
                 ),
                 ("event processor", self.event_busy),
             ],

@@ -27,7 +27,7 @@ pub(super) struct Processor {
 #[derive(Debug)]
 enum Task {
     Begin,
-    See(Completion),
+    See(Box<Completion>),
     Post(Operation),
 }
 
@@ -62,7 +62,7 @@ impl Host {
     }
 
     pub(super) fn visible(&mut self, process: u8, completion: Completion) {
-        self.processor(process).todo.push(Task::See(completion));
+        self.processor(process).todo.push(Task::See(Box::new(completion)));
         self.next_task(process);
     }
 
@@ -77,8 +77,9 @@ impl Host {
         let processor = self.processor(process);
         processor.room += bytes;
         if let Some(since) = processor.waits.take() {
-            processor.busy += at.0 - since.0;
-            self.write_next(process);
+            let goes_on = at.max(processor.free);
+            processor.busy += goes_on.0 - since.0;
+            self.ask(goes_on, Due::Free(process));
         }
     }
 
@@ -90,7 +91,7 @@ impl Host {
             return;
         }
         if !processor.bursts.is_empty() {
-            return self.write_next(process);
+            return self.write_on(process);
         }
         if processor.todo.is_empty() {
             return;
@@ -103,7 +104,7 @@ impl Host {
             Task::See(mut completion) => {
                 let seen = self.after(poll);
                 completion.story.pass(Unit::Poll, seen);
-                self.ask(seen, Due::Seen(process, completion));
+                self.ask(seen, Due::Seen(process, *completion));
                 self.busy_for(process, poll);
             }
             Task::Post(operation) => {
@@ -118,7 +119,7 @@ impl Host {
                     by => panic!("Elan4 has STEN and the DMA engine, and no {by:?}"),
                 };
                 self.processor(process).bursts = bursts;
-                self.write_next(process);
+                self.write_on(process);
             }
         }
     }
@@ -152,19 +153,25 @@ impl Host {
         bursts
     }
 
-    /// The processor writes the next burst, when it knows of room for it.
-    fn write_next(&mut self, process: u8) {
+    /// The processor writes bursts, as long as it knows of room for the next.
+    fn write_on(&mut self, process: u8) {
         let at = self.at;
-        let processor = self.processor(process);
-        if processor.bursts[0].room > processor.room {
-            processor.waits = Some(at);
-            return;
+        let mut written = Picos(0);
+        loop {
+            let processor = self.processor(process);
+            if processor.bursts.is_empty() {
+                return self.busy_for(process, written);
+            }
+            if processor.bursts[0].room > processor.room {
+                processor.free = Picos(at.0 + written.0);
+                processor.waits = Some(at);
+                return;
+            }
+            let burst = processor.bursts.remove(0);
+            processor.room -= burst.room;
+            written.0 += burst.time.0;
+            self.ask(self.after(written), Due::Burst(process, burst));
         }
-        let burst = processor.bursts.remove(0);
-        processor.room -= burst.room;
-        let time = burst.time;
-        self.ask(self.after(time), Due::Burst(process, burst));
-        self.busy_for(process, time);
     }
 
     /// A burst has been written, and goes over the bus.

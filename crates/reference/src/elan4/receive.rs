@@ -3,6 +3,7 @@
 use super::dma::Descriptor;
 use super::{Completion, Content, Due, Header, Host, Side, Story, Unit, Waiter, What, completion};
 use crate::host::cross;
+use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use flitway_nic::elan4::{DESCRIPTOR, EVENT};
 use flitway_nic::host::program::CompletionKind;
@@ -110,21 +111,16 @@ impl Host {
         self.set_event(process, completion(what, header.name, header.of, story));
     }
 
-    /// An event of a process is set.
+    /// An event of a process is set, and comes after those that were set before.
     pub(super) fn set_event(&mut self, process: u8, completion: Completion) {
+        let time = self.settings.event;
         self.events.push((process, completion));
-        if self.events.len() == 1 {
-            self.next_event();
-        }
+        self.events_done = Picos(self.events_done.max(self.at).0 + time.0);
+        self.event_busy += time.0;
+        self.ask(self.events_done, Due::EventDone);
     }
 
-    /// The event processor takes the first event.
-    fn next_event(&mut self) {
-        self.event_busy += self.settings.event.0;
-        self.ask(self.after(self.settings.event), Due::EventDone);
-    }
-
-    /// It has done with it: it writes the word that the process polls.
+    /// The event processor has done with the first event: it writes the word that the process polls.
     pub(super) fn event_done(&mut self) {
         self.counts.events += 1;
         let (process, mut completion) = self.events.remove(0);
@@ -132,8 +128,5 @@ impl Host {
         let (_, visible) = self.bus.post(self.at, EVENT);
         completion.story.pass(Unit::Bus, visible);
         self.ask(visible, Due::Visible(process, completion));
-        if !self.events.is_empty() {
-            self.next_event();
-        }
     }
 }
