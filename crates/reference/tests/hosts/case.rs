@@ -4,13 +4,11 @@ use super::Outcome;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
-use flitway_nic::host::HostSettings;
-use flitway_nic::host::atc::AtcSettings;
-use flitway_nic::host::bus::{BusSettings as _, Reference};
-use flitway_nic::host::pcie::PcieSettings;
+use flitway_nic::elan4::ElanSettings;
+use flitway_nic::host::bus::{BusSettings, Reference};
 use flitway_nic::host::program::{Completion, Operation, Program, Submission};
 use flitway_nic::th::{MINI_PACKET, ThSettings};
-use flitway_switch::AnyFabric;
+use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{Groups, NodeId};
@@ -19,19 +17,37 @@ use std::sync::Arc;
 pub(crate) use flitway_nic::host::program::Verb;
 
 mod chips;
+mod elan4;
+mod th;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) seed: u64,
-    pub(crate) settings: ThSettings,
-    chip: u64,
+    pub(crate) nic: Nic,
+    chip: SwitchSettings,
     topology: TopologySettings,
+    latency: u32,
+    errors: LinkErrors,
     rails: u32,
     cycles: (u64, u64),
     /// No two operations touch the same bytes.
     pub(crate) are_apart: bool,
     /// By node and process.
     pub(crate) plans: Vec<Vec<Plan>>,
+}
+
+/// Which NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Th,
+    Elan4,
+}
+
+/// A NIC with its settings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Nic {
+    Th(ThSettings),
+    Elan4(ElanSettings),
 }
 
 /// What a process does.
@@ -80,9 +96,12 @@ impl Dice {
 }
 
 impl Case {
-    pub(crate) fn of(seed: u64) -> Self {
+    pub(crate) fn of(kind: Kind, seed: u64) -> Self {
         let dice = &mut Dice(Stream::new(seed, 0, Purpose::Test));
-        let settings = settings(dice);
+        let nic = match kind {
+            Kind::Th => Nic::Th(th::settings(dice)),
+            Kind::Elan4 => Nic::Elan4(elan4::settings(dice)),
+        };
         let topology = match dice.below(3) {
             0 => TopologySettings::FatTree { ports: 4, levels: 2 },
             _ => TopologySettings::Single { nodes: dice.between(2, 6) },
@@ -97,7 +116,7 @@ impl Case {
                 let mut operations = |dice: &mut Dice| {
                     let count = dice.below(busiest);
                     let of = (node, process as u8);
-                    let one = |_| operation(dice, &settings, of, &processes, are_apart.then_some(&mut next));
+                    let one = |_| operation(dice, &nic, of, &processes, are_apart.then_some(&mut next));
                     (0..count).map(one).collect()
                 };
                 Plan { start: operations(dice), then: operations(dice) }
@@ -106,16 +125,16 @@ impl Case {
         });
         let plans = plans.collect();
         let cycles = dice.pick(&[(312_500_000, 1), (14_000_000_000, 33), (1_000_000_000, 1)]);
-        Case {
-            seed,
-            settings,
-            chip: dice.below(4),
-            topology,
-            rails: dice.between(1, 2),
-            cycles,
-            are_apart,
-            plans,
-        }
+        let (chip, rails, errors) = match &nic {
+            Nic::Th(settings) => {
+                (chips::chip(dice.below(4), settings.mtu), dice.between(1, 2), LinkErrors::default())
+            }
+            Nic::Elan4(settings) => {
+                (elan4::chip(dice, settings.mtu), 1, LinkErrors { seed, ..elan4::errors(dice, settings.mtu) })
+            }
+        };
+        let latency = dice.between(1, 4);
+        Case { seed, nic, chip, topology, latency, errors, rails, cycles, are_apart, plans }
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -128,17 +147,20 @@ impl Case {
         let bare = Fabric {
             routing: Routing::new(RoutingKind::UpDown, topology).expect("up and down go anywhere"),
             rails: self.rails,
-            latencies: vec![3; links],
+            latencies: vec![self.latency; links],
             rates: Rates::full(),
-            errors: LinkErrors::default(),
+            errors: self.errors.clone(),
             faults: Faults::default(),
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,
-            nic_ports: NicPorts::Bounded,
+            nic_ports: match self.nic {
+                Nic::Th(_) => NicPorts::Bounded,
+                Nic::Elan4(_) => NicPorts::Answering,
+            },
             chip: (),
         };
-        chips::chip(self.chip, self.settings.mtu).fabric(bare)
+        self.chip.clone().fabric(bare)
     }
 
     /// The memory that operations are in, of each process.
@@ -167,12 +189,15 @@ impl Case {
         all
     }
 
-    /// This case with one rail, without the operations of one process, or without one of them.
+    /// This case with one rail, without errors, without the operations of one process, or without one of them.
     pub(crate) fn smaller(&self) -> Vec<Case> {
         let mut all = Vec::new();
         let mut one = Vec::new();
         if self.rails > 1 {
             all.push(Case { rails: 1, ..self.clone() });
+        }
+        if !self.errors.are_none() {
+            all.push(Case { errors: LinkErrors::default(), ..self.clone() });
         }
         for (node, plans) in self.plans.iter().enumerate() {
             for (process, plan) in plans.iter().enumerate() {
@@ -201,7 +226,7 @@ const PROCESSES: u32 = 3;
 /// An operation of a process, in memory that no other touches if `next` says what is free.
 fn operation(
     dice: &mut Dice,
-    settings: &ThSettings,
+    nic: &Nic,
     (own, process): (u32, u8),
     processes: &[u32],
     next: Option<&mut Vec<Vec<u64>>>,
@@ -209,9 +234,14 @@ fn operation(
     let nodes = processes.len() as u64;
     let node = (u64::from(own) + 1 + dice.below(nodes - 1)) % nodes;
     let other = dice.below(processes[node as usize].into()) as u8;
-    let verb = dice.pick(&[Verb::Send, Verb::Send, Verb::Put, Verb::Put, Verb::Get]);
+    let (verb, by) = match nic {
+        Nic::Th(settings) => th::what(dice, settings, process),
+        Nic::Elan4(_) => elan4::what(dice),
+    };
     let most = match verb {
         Verb::Send => MINI_PACKET,
+        // Each packet of STEN has commands.
+        _ if by == Submission::Sten && verb == Verb::Put => dice.pick(&[96, 96, 1_000]),
         _ => dice.pick(&[96, 96, 1_000, 4_500]),
     };
     let bytes = if dice.one_in(6) { most } else { 1 + dice.below(most) };
@@ -224,77 +254,18 @@ fn operation(
             from
         }),
     };
-    let has_hdq = u32::from(process) < settings.hdqs;
-    let by = if has_hdq { dice.pick(&[Submission::Hdq, Submission::Sdq]) } else { Submission::Sdq };
     let tells_left = dice.one_in(3);
     Operation { verb, node: NodeId(node as u32), process: other, bytes, here, there, by, tells_left }
 }
 
-fn settings(dice: &mut Dice) -> ThSettings {
-    let host = HostSettings { bus: bus(dice), poll: dice.time() };
-    let store = dice.time();
-    let mtu = dice.pick(&[128, 128, 256, 512]);
-    let request = host.bus.read_request;
-    let sdq_groups = dice.between(1, 3);
-    let ways = dice.between(1, 2);
-    ThSettings {
-        host,
-        store,
-        hdqs: dice.between(1, PROCESSES),
-        hdq_depth: dice.between(1, 4),
-        sdqs: sdq_groups * dice.between(PROCESSES.div_ceil(sdq_groups), 4),
-        sdq_depth: dice.between(1, 4),
-        sdq_groups,
-        group_room: dice.between(1, 5),
-        fetch: dice.between(1, request / 128),
-        units: dice.between(1, 3),
-        decode: dice.time(),
-        interval: dice.time(),
-        unit_buffer: request + mtu + dice.pick(&[0, 0, 100, 1_000, 8_192]),
-        immediate: dice.pick(&[0, 1, 60, 96]),
-        transmit: dice.time(),
-        port_packets: dice.pick(&[1, 1, 2, 4, 16]),
-        receive: dice.time(),
-        parse: dice.time(),
-        receive_buffer: mtu + dice.pick(&[0, 0, 1, 100, 1_000, 32_768]),
-        mpq: dice.pick(&[1, 1, 2, 3, 4, 5, 8, 64]),
-        eq: dice.pick(&[1, 1, 2, 3, 4, 5, 8, 64]),
-        hold: Picos(dice.pick(&[0, 16_000, 100_000, 1_000_000, 10_000_000])),
-        atc: AtcSettings {
-            entries: ways * dice.between(1, 4),
-            ways,
-            page: dice.pick(&[4_096, 4_096, 8_192]),
-            misses: dice.pick(&[1, 1, 2, 16]),
-            is_preloaded: dice.one_in(4),
-        },
-        mtu,
-    }
-}
-
-/// Its latencies are no shorter than it is itself.
-fn bus(dice: &mut Dice) -> PcieSettings {
-    let mut bus = PcieSettings {
-        lanes: dice.pick(&[1, 2, 4, 8, 16]),
-        generation: dice.between(1, 5),
-        payload: dice.pick(&[64, 128, 256]),
-        overhead: dice.between(8, 30),
-        read_request: dice.pick(&[128, 256, 512]),
-        reads: dice.pick(&[1, 2, 3, 32]),
-        write_latency: Picos(0),
-        burst: dice.pick(&[8, 48, 64, 128, 256]),
-        burst_time: dice.time(),
-        post_latency: Picos(0),
-        read_latency: Picos(0),
-        cached_read_latency: Picos(0),
-    };
+/// Gives the latencies of `bus`, which are none, and which are no shorter than it is itself.
+fn with_latencies<S: BusSettings>(
+    dice: &mut Dice,
+    mut bus: S,
+    latency: fn(&mut S, Reference) -> &mut Picos,
+) -> S {
     while let Some(short) = bus.too_short() {
-        let latency = match short.of {
-            Reference::Write => &mut bus.write_latency,
-            Reference::Post => &mut bus.post_latency,
-            Reference::Read => &mut bus.read_latency,
-            Reference::CachedRead => &mut bus.cached_read_latency,
-        };
-        *latency = Picos(short.least.0 + dice.time().0);
+        *latency(&mut bus, short.of) = Picos(short.least.0 + dice.time().0);
     }
     bus
 }

@@ -2,18 +2,21 @@
 
 pub(crate) mod case;
 
-use case::{Case, Script};
+use case::{Case, Nic, Script};
 use flitway_engine::window::Outcome as Ended;
 use flitway_engine::{Cycle, Picos};
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{Endpoint, Fabric, Outgoing, Simulation, Unobserved, Up};
+use flitway_nic::elan4::{Elan4, ElanSettings};
 use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, Program};
-use flitway_nic::host::{AnyHost, HostCounts, Hosted, Hosts, IdleTime, Surroundings};
+use flitway_nic::host::story::Stage;
+use flitway_nic::host::transfer::Content;
+use flitway_nic::host::{AnyHost, Host, HostCounts, Hosted, Hosts, IdleTime, Surroundings};
 use flitway_nic::th::Th;
 use flitway_nic::{NicModel, Place};
-use flitway_reference::th;
+use flitway_reference::{elan4, th};
 use flitway_switch::on_architecture;
 use flitway_wiring::NodeId;
 use std::fmt::Debug;
@@ -30,7 +33,7 @@ pub(crate) enum Engine {
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) nodes: Vec<OfNode>,
-    counters: Counters,
+    pub(crate) counters: Counters,
 }
 
 /// What comes of it on a node; by process where there is a list.
@@ -53,7 +56,8 @@ impl Outcome {
                 let Some((one, two)) = place.map(|at| (one.get(at), two.get(at))) else { continue };
                 let at = [one, two].into_iter().flatten().map(|it| it.0).min().unwrap_or_default();
                 if first.as_ref().is_none_or(|(first, _)| at < *first) {
-                    first = Some((at, format!("process {process} of node {node} sees\n{one:#?}\n{two:#?}")));
+                    let [one, two] = [one, two].map(|seen| seen.map_or("nothing".to_owned(), told));
+                    first = Some((at, format!("process {process} of node {node} sees\n{one}\n{two}")));
                 }
             }
         }
@@ -64,6 +68,16 @@ impl Outcome {
         });
         first.map(|it| it.1).or(of_nodes).or_else(|| different("counters", &self.counters, &other.counters))
     }
+}
+
+/// What a process has seen, and what the operation has spent its time with.
+fn told((at, completion): &(Picos, Completion)) -> String {
+    let Completion { what, number, node, process, bytes, story } = completion;
+    let stages = Stage::all().map(|stage| (stage, story.spent(stage).0)).filter(|(_, time)| *time > 0);
+    let stages: Vec<String> = stages.map(|(stage, time)| format!("{stage:?} {time}")).collect();
+    let begun = story.begun().0;
+    let stages = stages.join(", ");
+    format!("{at:?} {what:?} {number} of {node} {process}, {bytes} B, begun {begun}: {stages}")
 }
 
 fn different<T: PartialEq + Debug>(what: &str, one: &T, two: &T) -> Option<String> {
@@ -93,20 +107,12 @@ fn run_on<A: Architecture>(case: &Case, fabric: &Fabric<A::Chip>, engine: Engine
 where
     Fabric<A::Chip>: Clone + Send + Sync + 'static,
 {
-    let hosts = match engine {
-        Engine::Fast => {
-            let surroundings = surroundings(case, fabric);
-            let host = move |place: Place, settings: &_, memory, programs| {
-                Th::host(settings, place, memory, programs, surroundings.clone())
-            };
-            hosts(case, host)
-        }
-        Engine::Reference => {
-            let surroundings = surroundings(case, fabric);
-            let host = move |place: Place, settings: &_, memory, programs| {
-                th::host(settings, place, memory, programs, surroundings.clone())
-            };
-            hosts(case, host)
+    let hosts = match (case.nic, engine) {
+        (Nic::Th(settings), Engine::Fast) => hosts(case, surroundings(case, fabric), settings, Th::host),
+        (Nic::Th(settings), Engine::Reference) => hosts(case, surroundings(case, fabric), settings, th::host),
+        (Nic::Elan4(settings), Engine::Fast) => hosts(case, surroundings(case, fabric), settings, elan4_host),
+        (Nic::Elan4(settings), Engine::Reference) => {
+            hosts(case, surroundings(case, fabric), settings, elan4::host)
         }
     };
     let nics = (0..fabric.nodes()).map(NodeId).map(|node| {
@@ -140,12 +146,25 @@ where
     Surroundings { clock: case.clock(), idle: Arc::new(idle), contents }
 }
 
-fn hosts<F>(case: &Case, host: F) -> Hosts
+/// The fast host with an Elan4.
+fn elan4_host(
+    settings: &ElanSettings,
+    place: Place,
+    memory: Memory,
+    programs: Vec<Box<dyn Program>>,
+    surroundings: Surroundings<Content>,
+) -> Box<dyn AnyHost> {
+    let nic = Elan4::new(settings, place, programs.len());
+    Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
+}
+
+/// What makes the host of a node with its NIC.
+type MakeHost<S, L> = fn(&S, Place, Memory, Vec<Box<dyn Program>>, Surroundings<L>) -> Box<dyn AnyHost>;
+
+fn hosts<S, L>(case: &Case, surroundings: Surroundings<L>, settings: S, host: MakeHost<S, L>) -> Hosts
 where
-    F: Fn(Place, &flitway_nic::th::ThSettings, Memory, Vec<Box<dyn Program>>) -> Box<dyn AnyHost>
-        + Send
-        + Sync
-        + 'static,
+    S: Send + Sync + 'static,
+    L: Send + 'static,
 {
     let case = case.clone();
     Hosts(Arc::new(move |place: Place| {
@@ -157,7 +176,7 @@ where
             memory.write(Address { process, byte: 0 }, &bytes);
         }
         let programs = plans.iter().map(|plan| Box::new(Script::new(plan)) as Box<dyn Program>);
-        host(place, &case.settings, memory, programs.collect())
+        host(&settings, place, memory, programs.collect(), surroundings.clone())
     }))
 }
 

@@ -21,7 +21,7 @@ pub(super) fn chip(number: u64, mtu: u32) -> SwitchSettings {
     match number {
         0 => SwitchSettings::Hpp(hpp(format(4, mtu))),
         1 => SwitchSettings::Sp(sp(format(2, mtu))),
-        2 => SwitchSettings::Elite(elite(format(4, mtu))),
+        2 => SwitchSettings::Elite(elite(mtu)),
         _ => SwitchSettings::Tiled(tiled(format(32, mtu))),
     }
 }
@@ -63,7 +63,11 @@ fn sp(format: PacketFormat) -> SpSettings {
     }
 }
 
-fn elite(format: PacketFormat) -> EliteSettings {
+pub(super) const ELITE_FLIT: u32 = 4;
+
+/// An Elite4 without answers.
+pub(super) fn elite(mtu: u32) -> EliteSettings {
+    let format = format(ELITE_FLIT, mtu);
     EliteSettings {
         ports: PORTS,
         vcs: 2,

@@ -1,0 +1,107 @@
+//! Random settings of Elan4 and of the Elite4s around it, and what its processes ask it for.
+
+use super::{Dice, chips, with_latencies};
+use flitway_engine::Picos;
+use flitway_fabric::LinkErrors;
+use flitway_nic::elan4::{COMMANDS, DESCRIPTOR, ElanSettings};
+use flitway_nic::host::HostSettings;
+use flitway_nic::host::atc::AtcSettings;
+use flitway_nic::host::bus::{BusSettings as _, Reference};
+use flitway_nic::host::pci_x::PciXSettings;
+use flitway_nic::host::program::{Submission, Verb};
+use flitway_switch::SwitchSettings;
+use flitway_switch::elite::AnswerSettings;
+
+/// What a process asks for, and how.
+pub(super) fn what(dice: &mut Dice) -> (Verb, Submission) {
+    dice.pick(&[
+        (Verb::Put, Submission::Sten),
+        (Verb::Put, Submission::Sten),
+        (Verb::Put, Submission::Dma),
+        (Verb::Put, Submission::Dma),
+        (Verb::Get, Submission::Sten),
+    ])
+}
+
+pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
+    let host = HostSettings { bus: bus(dice), poll: dice.time() };
+    let mtu = dice.pick(&[64, 128, 256, 512, 2_048]);
+    let sten_packet = mtu.min(dice.pick(&[8, 16, 64, 128, 512]));
+    let bursts = host.bus.burst_time.0 * u64::from(host.bus.bursts(DESCRIPTOR));
+    let entries = dice.pick(&[1, 1, 2, 4, 64]);
+    ElanSettings {
+        host,
+        issue: Picos(bursts + dice.time().0),
+        queue: queue(COMMANDS + sten_packet.max(DESCRIPTOR) + host.bus.burst)
+            + dice.pick(&[0, 0, 1, 100, 8_192]),
+        command: dice.time(),
+        word_time: Picos(dice.pick(&[0, 1_000, 8_000, 16_000])),
+        form: dice.time(),
+        sten_packet,
+        window: dice.pick(&[1, 2, 2, 3, 8]),
+        assemblers: dice.between(1, 3),
+        start: dice.time(),
+        dma_buffer: host.bus.read_request + dice.pick(&[0, 0, 1, 100, 1_000, 8_192]),
+        port_packets: dice.pick(&[1, 1, 2, 2, 4, 16]),
+        input: dice.time(),
+        input_buffer: mtu + dice.pick(&[0, 0, 1, 100, 1_000, 32_768]),
+        event: dice.time(),
+        tlb: AtcSettings {
+            entries,
+            ways: entries,
+            page: dice.pick(&[4_096, 4_096, 8_192]),
+            misses: dice.pick(&[1, 1, 2, 16]),
+            is_preloaded: dice.one_in(4),
+        },
+        walk: dice.time(),
+        mtu,
+    }
+}
+
+/// The least command queue of which three quarters hold so many bytes.
+fn queue(commands: u32) -> u32 {
+    (commands..).find(|queue| commands + queue.div_ceil(4) <= *queue).expect("there is one")
+}
+
+fn bus(dice: &mut Dice) -> PciXSettings {
+    let bus = PciXSettings {
+        clock: dice.pick(&[(133_000_000, 1), (400_000_000, 3), (62_500_000, 1), (1_000_000_000, 1)]),
+        width: dice.pick(&[4, 8, 8, 16]),
+        overhead: dice.between(1, 8),
+        read_request: dice.pick(&[128, 256, 512, 512]),
+        reads: dice.pick(&[1, 2, 4, 32]),
+        write: dice.pick(&[128, 256, 512]),
+        write_latency: Picos(0),
+        burst: dice.pick(&[8, 32, 48, 64, 64, 128, 256]),
+        burst_time: dice.time(),
+        post_latency: Picos(0),
+        read_latency: Picos(0),
+    };
+    with_latencies(dice, bus, |bus, of| match of {
+        Reference::Write => &mut bus.write_latency,
+        Reference::Post => &mut bus.post_latency,
+        Reference::Read | Reference::CachedRead => &mut bus.read_latency,
+    })
+}
+
+/// An Elite4 with answers.
+pub(super) fn chip(dice: &mut Dice, mtu: u32) -> SwitchSettings {
+    let mut elite = chips::elite(mtu);
+    elite.vcs = dice.between(1, 4);
+    elite.buffer_flits = dice.pick(&[4, 32, 100]);
+    elite.answer = Some(AnswerSettings {
+        node: dice.pick(&[1, 2, 12]),
+        switch: dice.pick(&[1, 2, 5]),
+        repeats: dice.between(0, 2),
+        back_off: dice.pick(&[0, 1, 20, 300]),
+        attempts: u32::MAX,
+    });
+    SwitchSettings::Elite(elite)
+}
+
+/// None, or so many that some of the longest packets, or many, are sent again.
+pub(super) fn errors(dice: &mut Dice, mtu: u32) -> LinkErrors {
+    let packets = dice.pick(&[0, 0, 6, 40]);
+    let flits = u64::from(mtu.div_ceil(chips::ELITE_FLIT)) * packets;
+    LinkErrors { flit: u64::MAX.checked_div(flits).unwrap_or(0), ..LinkErrors::default() }
+}
