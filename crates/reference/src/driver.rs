@@ -31,7 +31,8 @@ pub trait Model {
     /// Those that left the source queue of a bounded NIC port in the cycle before.
     fn sent(&mut self, node: NodeId, rail: RailId) -> Vec<Flow>;
 
-    /// Packets for sets of nodes that were answered in a cycle before, and whether affirmatively.
+    /// Packets that were answered in a cycle before, and whether affirmatively: those for sets of nodes, or all if NIC ports
+    /// are answering.
     fn answered(&mut self, node: NodeId, rail: RailId) -> Vec<(Flow, bool)> {
         let _ = (node, rail);
         Vec::new()

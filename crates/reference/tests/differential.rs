@@ -5,7 +5,8 @@
 use flitway_reference::campaign::{Coverage, Extent, campaign, check, replay};
 use std::path::Path;
 
-/// The cases of a CI run are always the same: three in six of HPP Switches, one of SP Switches, two of tiled switches.
+/// The cases of a CI run are always the same: of eight, three are of HPP Switches, one of SP Switches, two of tiled switches and
+/// two of Elite4s.
 const CASES: u64 = 3_600;
 
 #[test]
@@ -22,6 +23,7 @@ fn engine_and_reference_agree_on_random_cases() {
             assert!(is_replay || coverage.cases == CASES, "every case has a fabric");
             assert!(is_replay || coverage.in_batches > CASES / 30, "both models of the HPP Switch");
             assert!(is_replay || coverage.posting > CASES / 60, "both ways of adverts on wires of their own");
+            assert!(is_replay || coverage.answering > CASES / 120, "NIC ports that tell answers");
         }
         Err(finding) => panic!("{finding}"),
     }

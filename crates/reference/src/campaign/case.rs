@@ -39,6 +39,8 @@ pub struct Case {
     pub chip: SwitchSettings,
     /// The NICs of nodes, if their ports are bounded.
     pub test_nics: Option<TestNicSettings>,
+    /// Whether those are answering, too: NICs hear of the answer to each packet.
+    pub answering: bool,
     /// How packets for groups climb.
     pub ascent: Ascent,
     /// The groups.
@@ -137,6 +139,7 @@ impl Case {
             changes: Vec::new(),
             chip,
             test_nics: None,
+            answering: false,
             ascent: Ascent::Table,
             groups: Vec::new(),
             sets: Vec::new(),
@@ -166,6 +169,7 @@ impl Case {
             && topology.links().len() == self.latencies.len()
             && topology.ports_max() <= chip.ports()
             && (self.errors.are_none() || chip.offers().errors)
+            && (!self.answering || self.test_nics.is_some() && chip.offers().answers.is_some())
             && (self.sets.is_empty() || chip.offers().sets.is_some())
             && (self.tables.is_empty() || chip.offers().faults)
             && (self.tables.is_empty() || chip.training().is_some() || !self.broken.is_empty())
@@ -194,7 +198,11 @@ impl Case {
             groups,
             barriers,
             payloads: if self.promises { self.payloads() } else { ANY_PAYLOAD },
-            nic_ports: if self.test_nics.is_some() { NicPorts::Bounded } else { NicPorts::Ideal },
+            nic_ports: match (self.test_nics, self.answering) {
+                (None, _) => NicPorts::Ideal,
+                (Some(_), false) => NicPorts::Bounded,
+                (Some(_), true) => NicPorts::Answering,
+            },
             chip: (),
         };
         chip.vcs().is_multiple_of(bare.routing.classes()).then(|| self.chip.clone().fabric(bare))

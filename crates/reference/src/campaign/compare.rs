@@ -78,6 +78,8 @@ pub struct Coverage {
     pub posting: u64,
     /// Those in which NIC ports are bounded.
     pub bounded: u64,
+    /// Those of them in which they are answering.
+    pub answering: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Flits that have left a switch.
@@ -103,6 +105,7 @@ flitway_engine::add_fields!(Coverage {
     in_batches,
     posting,
     bounded,
+    answering,
     packets,
     flit_hops,
     cycles,
@@ -164,6 +167,7 @@ fn compare_runs<A: Architecture<Chip: Tested>, E: Endpoint>(
     Ok(Coverage {
         cases: 1,
         bounded: u64::from(case.test_nics.is_some()),
+        answering: u64::from(case.answering),
         packets: ours.packets_delivered,
         flit_hops: ours.flit_hops,
         cycles: reference.now().0,

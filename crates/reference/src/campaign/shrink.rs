@@ -140,7 +140,8 @@ fn without(case: &Case, start: usize, count: usize) -> Case {
 const CHANGES: &[fn(&mut Case)] = &[
     |case| case.promises = false,
     |case| case.threads = 1,
-    |case| case.test_nics = None,
+    |case| (case.test_nics, case.answering) = (None, false),
+    |case| case.answering = false,
     |case| case.margin = 0,
     |case| case.pauses.clear(),
     |case| case.pauses.truncate(case.pauses.len().saturating_sub(1)),

@@ -24,7 +24,7 @@ use flitway_fabric::link::lanes::Agreement;
 use flitway_fabric::link::{ChannelErrors, SentKind};
 use flitway_fabric::observer::{LinkChange, LinkObserver, LinkState, component_at};
 use flitway_fabric::simulation::Counters;
-use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, NicPorts, Packet, Rate, Ticket};
+use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, Packet, Rate, Ticket};
 use flitway_switch::elite::EliteSettings;
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Header, Routing};
@@ -523,7 +523,7 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
         let &(out, leads_to_node) = out.get(&(rail, end))?;
         let longest = settings.format.packet_flits(settings.format.mtu_bytes);
         let room = if leads_to_node { 2 * longest } else { settings.buffer_flits };
-        let leads_to_sink = leads_to_node && fabric.nic_ports == NicPorts::Ideal;
+        let leads_to_sink = leads_to_node && !fabric.nic_ports.are_bounded();
         Some(Wires { out, back: *back.get(&(rail, end))?, leads_to_sink, room })
     };
     let switch = |number: u32| {

@@ -21,7 +21,7 @@ pub(super) struct Nic {
     /// By virtual channel the source of the last copy that came; and the sources of those that were denied.
     sources: BTreeMap<usize, NodeId>,
     denied: BTreeSet<NodeId>,
-    /// Broadcasts that have been answered, with the cycle, and whether affirmatively.
+    /// Packets that have been answered, of which the NIC is told, with the cycle, and whether affirmatively.
     answered: VecDeque<(u64, usize, bool)>,
     lanes: Vec<Lane>,
     /// The packets that left the source queue in the cycle before.
@@ -29,6 +29,8 @@ pub(super) struct Nic {
     /// By virtual channel.
     receivers: Vec<Receiver>,
     is_bounded: bool,
+    /// The NIC hears of the answer to any packet, and not only to broadcasts.
+    is_answering: bool,
 }
 
 /// What comes in on a virtual channel.
@@ -67,7 +69,8 @@ impl Nic {
             lanes: vec![Lane::new(wires.room); vcs],
             sent: Vec::new(),
             receivers: vec![Receiver::default(); vcs],
-            is_bounded: nic_ports == NicPorts::Bounded,
+            is_bounded: nic_ports.are_bounded(),
+            is_answering: nic_ports == NicPorts::Answering,
         }
     }
 
@@ -164,7 +167,8 @@ impl Nic {
             let lane = &mut self.lanes[vc];
             let packet = lane.packet.take().expect("what is answered has been sent");
             lane.free = world.now;
-            if verdict != Verdict::Nack && world.packets[packet].range.is_some() {
+            let is_told = self.is_answering || world.packets[packet].range.is_some();
+            if verdict != Verdict::Nack && is_told {
                 self.answered.push_back((world.now, packet, verdict == Verdict::True));
             }
             if verdict == Verdict::Nack {
@@ -298,7 +302,7 @@ impl Nic {
         std::mem::take(&mut self.sent)
     }
 
-    /// The broadcasts that were answered in a cycle before `now`, and whether affirmatively.
+    /// The packets that were answered in a cycle before `now`, and whether affirmatively.
     pub(super) fn take_answered(&mut self, now: u64) -> Vec<(usize, bool)> {
         let heard = self.answered.iter().take_while(|(at, ..)| *at < now).count();
         self.answered.drain(..heard).map(|(_, packet, is_true)| (packet, is_true)).collect()

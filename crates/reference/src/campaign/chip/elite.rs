@@ -97,6 +97,8 @@ fn case(seed: u64) -> Case {
         [] => Vec::new(),
         _ => tables_around(&mut dice, &routed, length),
     };
+    let test_nics = test_nics(seed);
+    let answering = test_nics.is_some() && switch.answer.is_some() && Dice::new(seed, 4).one_in(2);
     let patience = if errors.are_none() && broken.is_empty() { 1 } else { 4 };
     Case {
         routing,
@@ -110,7 +112,8 @@ fn case(seed: u64) -> Case {
         sets,
         scripts,
         promises: dice.one_in(2),
-        test_nics: test_nics(seed),
+        test_nics,
+        answering,
         threads: threads(&mut dice),
         pauses: pauses(&mut dice, length, false),
         limit: Cycle(patience * slowness.max(slower) * (3 * length + 500)),

@@ -26,6 +26,7 @@ record!(Case {
     changes,
     chip,
     test_nics,
+    answering,
     ascent,
     groups,
     sets,
