@@ -35,7 +35,7 @@ pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
         queue: queue(COMMANDS + sten_packet.max(DESCRIPTOR) + host.bus.burst)
             + dice.pick(&[0, 0, 1, 100, 8_192]),
         command: dice.time(),
-        word_time: Picos(dice.pick(&[0, 1_000, 8_000, 16_000])),
+        word_time: Picos(dice.pick(if dice.is_coarse { &[0, 8_000, 16_000] } else { &[0, 1_000, 8_000] })),
         form: dice.time(),
         sten_packet,
         window: dice.pick(&[1, 2, 2, 3, 8]),
@@ -65,7 +65,10 @@ fn queue(commands: u32) -> u32 {
 
 fn bus(dice: &mut Dice) -> PciXSettings {
     let bus = PciXSettings {
-        clock: dice.pick(&[(133_000_000, 1), (400_000_000, 3), (62_500_000, 1), (1_000_000_000, 1)]),
+        clock: match dice.is_coarse {
+            true => dice.pick(&[(62_500_000, 1), (125_000_000, 1)]),
+            false => dice.pick(&[(133_000_000, 1), (400_000_000, 3), (62_500_000, 1), (1_000_000_000, 1)]),
+        },
         width: dice.pick(&[4, 8, 8, 16]),
         overhead: dice.between(1, 8),
         read_request: dice.pick(&[128, 256, 512, 512]),
