@@ -5,8 +5,8 @@
 use flitway_reference::campaign::{Coverage, Extent, campaign, check, replay};
 use std::path::Path;
 
-/// The cases of a CI run are always the same: of eight, three are of HPP Switches, one of SP Switches, two of tiled switches and
-/// two of Elite4s.
+/// The cases of a CI run are always the same: of eight, three are of HPP Switches, one of SP Switches, two of tiled switches,
+/// and two of Elite4s.
 const CASES: u64 = 3_600;
 
 #[test]
