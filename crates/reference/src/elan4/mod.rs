@@ -431,6 +431,14 @@ impl AnyHost for Host {
         }
     }
 
+    fn under_way(&self) -> u64 {
+        self.surroundings.contents.under_way() as u64
+    }
+
+    fn unanswered(&self) -> u64 {
+        self.under_way.len() as u64
+    }
+
     fn is_idle(&self) -> bool {
         self.due.next().is_none()
             && self.bus.is_idle()

@@ -433,7 +433,12 @@ impl NicResult {
         if let Some(bytes) = self.peak_rss_bytes {
             point["peak_rss_bytes"] = json!(bytes);
         }
-        let network = self.point.to_json();
+        self.add_network(&mut point);
+        point
+    }
+
+    /// Adds to `point` what the network came to, as load points have it.
+    fn add_network(&self, point: &mut Value) {
         let of_traffic = [
             "offered_load",
             "accepted_load",
@@ -443,12 +448,12 @@ impl NicResult {
             "duration_ns",
         ];
         let of_all = ["deadlock", "link_errors", "faults"];
+        let network = self.point.to_json();
         for key in of_traffic.iter().filter(|_| self.has_traffic).chain(&of_all) {
             if let Some(value) = network.get(*key) {
                 point[*key] = value.clone();
             }
         }
-        point
     }
 }
 

@@ -184,8 +184,8 @@ impl Forecast {
         }
     }
 
-    /// The patterns from cycle `now` on, which is not before the first part, one after the other; nothing beyond number `needed`
-    /// matters. After one that runs out there is no other.
+    /// The patterns from cycle `now` on, which is not before the first part, one after the other; nothing beyond number
+    /// `needed` matters. After one that runs out there is no other.
     #[inline]
     pub(super) fn steady(&self, period: Period, now: Cycle, needed: u64) -> impl Iterator<Item = Steady> {
         let parts = iter::once(&self.first).chain(&self.later).enumerate();

@@ -7,12 +7,13 @@
 //! told. A plan holds unless something comes that nobody could foresee; then there is a new one from that cycle on, and
 //! nothing that has been told is wrong yet, since it was told for later cycles.
 
-use super::forecast::{Coming, Forecast, Run, lowest};
+mod plan;
+
+use super::forecast::{Forecast, Run};
 use super::packet_state::{Mail, PacketState, Verdict};
 use super::period::{Period, Places};
 use super::{Cx, Elite, Shared};
 use flitway_engine::Cycle;
-use flitway_fabric::bits::bits;
 use flitway_fabric::component::PostOf;
 use flitway_fabric::link::ChannelErrors;
 use flitway_fabric::link::lanes::Agreement;
@@ -20,6 +21,7 @@ use flitway_fabric::observer::{Departure, LinkChange, LinkState, Observer};
 use flitway_fabric::simulation::{Address, Conservation, Wire};
 use flitway_fabric::{Flow, Pace, Rate, SentKind};
 use flitway_wiring::{Destination, NodeId, PortId};
+use plan::Step;
 
 /// What a link is that is up: its eight wires are not trained one by one.
 const WHOLE: Agreement = Agreement { lanes: 0xFF, lane_rate: 0, rate: Rate::FULL };
@@ -177,103 +179,6 @@ pub(super) struct Sender {
     pub(super) flits: u64,
 }
 
-/// Flits that are ready, or credits, while the sender goes through a period.
-#[derive(Clone, Copy, Debug)]
-struct Stock {
-    coming: Coming,
-    /// How many are there.
-    count: u64,
-}
-
-impl Stock {
-    /// As many as are ever needed.
-    const ENOUGH: Stock = Stock { coming: Coming { before: 0, cycles: 0 }, count: u64::MAX / 2 };
-
-    /// Of `coming`, so many have been used.
-    #[inline]
-    fn new(coming: Coming, used: u64) -> Self {
-        debug_assert!(coming.before >= used, "what is used has come");
-        Stock { coming, count: coming.before.wrapping_sub(used) }
-    }
-
-    /// Takes in what comes in cycle `at` of the period.
-    #[inline]
-    fn take(&mut self, at: u64) {
-        self.count += self.coming.cycles >> at & 1;
-    }
-}
-
-/// A virtual channel while the sender goes through a period.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    flits: Stock,
-    credits: Stock,
-    /// Flits of the packet that have not been sent.
-    left: u64,
-    /// In which cycles of the period it sends, the first in the lowest bit.
-    sends: u64,
-    /// In a slot it has had no flit that was ready, or no credit.
-    has_lacked: bool,
-}
-
-impl Step {
-    const NOTHING: Step =
-        Step { flits: Stock::ENOUGH, credits: Stock::ENOUGH, left: 0, sends: 0, has_lacked: false };
-
-    /// Takes in what comes in cycle `at` of the period, and says whether it can send then.
-    #[inline]
-    fn is_ready(&mut self, at: u64) -> bool {
-        self.flits.take(at);
-        self.credits.take(at);
-        self.flits.count.min(self.credits.count) > 0
-    }
-
-    /// It sends in cycle `at` of the period.
-    #[inline]
-    fn send(&mut self, at: u64) {
-        self.flits.count -= 1;
-        self.credits.count -= 1;
-        self.left -= 1;
-        self.sends |= 1 << at;
-    }
-
-    /// In which of the `slots` of a period of so many `cycles` it sends if nobody else does, up to the end of its packet.
-    #[inline]
-    fn alone(&mut self, slots: u64, cycles: u64) -> u64 {
-        let mut sends = slots;
-        if self.flits.count.min(self.credits.count) < cycles {
-            let (mut flits, mut credits) = (self.flits.count, self.credits.count);
-            sends = 0;
-            for at in 0..cycles {
-                flits += self.flits.coming.cycles >> at & 1;
-                credits += self.credits.coming.cycles >> at & 1;
-                let does_send = slots >> at & u64::from(flits > 0) & u64::from(credits > 0);
-                flits -= does_send;
-                credits -= does_send;
-                sends |= does_send << at;
-            }
-            self.has_lacked = sends != slots;
-        }
-        lowest(sends, self.left)
-    }
-}
-
-/// A sender while it goes through a period.
-#[derive(Debug)]
-struct Walk {
-    /// Virtual channels that have flits to send, those that begin to in the first cycle, and the one that sent last.
-    active: u64,
-    begins: u64,
-    last: u8,
-}
-
-/// Of those that are ready the one after the `last`, going round.
-#[inline]
-fn first_after(last: u8, ready: u64) -> usize {
-    let later = ready & (u64::MAX << last << 1);
-    (if later == 0 { ready } else { later }).trailing_zeros() as usize
-}
-
 impl Sender {
     pub(super) fn new(shared: &Shared, place: Place, wire: Wire, rate: Rate, leads_to_node: bool) -> Self {
         let settings = &shared.settings;
@@ -365,198 +270,6 @@ impl Sender {
             lane.credits.forget(now);
         }
         self.since = now;
-    }
-
-    /// Makes a plan from cycle `now` on; `source` says when flits of an incoming virtual channel are ready. Returns the virtual
-    /// channels whose packets begin in this cycle, as bits.
-    pub(super) fn plan<'a>(
-        &mut self,
-        period: Period,
-        now: Cycle,
-        source: impl Fn(u16) -> &'a Forecast,
-    ) -> u64 {
-        let mut walk = Walk { active: 0, last: self.last, begins: 0 };
-        self.start(period, now, &mut walk, &source);
-        if walk.active == 0 {
-            (self.since, self.until) = (now, Cycle::NEVER);
-            return 0;
-        }
-        let until = if walk.active.is_power_of_two() {
-            self.walk_alone(period, now, &mut walk)
-        } else {
-            self.walk(period, now, &mut walk)
-        };
-        let mut sends = 0;
-        for vc in bits(walk.active) {
-            let lane = &mut self.lanes[vc];
-            sends |= lane.step.sends;
-            lane.places = period.places(lane.step.sends, now);
-        }
-        let until = match until {
-            Some(until) => until,
-            // Until then nothing is sent at all, where nothing was.
-            None if sends == 0 => self.first_slot(period, now, &walk, &source),
-            None => self.goes_on_until(period, now, &walk, &source),
-        };
-        (self.since, self.until) = (now, until);
-        walk.begins
-    }
-
-    /// What virtual channels have to send in cycle `now`.
-    #[inline]
-    fn start<'a>(
-        &mut self,
-        period: Period,
-        now: Cycle,
-        walk: &mut Walk,
-        source: &impl Fn(u16) -> &'a Forecast,
-    ) {
-        for (vc, lane) in self.lanes.iter_mut().enumerate() {
-            lane.places = Places::NONE;
-            if let Some(owner) = lane.owner.filter(|_| lane.is_sending()) {
-                lane.credits.forget(now);
-                lane.step = Step {
-                    flits: Stock::new(source(owner).coming(period, now), lane.taken()),
-                    credits: if self.is_sink {
-                        Stock::ENOUGH
-                    } else {
-                        Stock::new(lane.credits.coming(period, now), lane.sent)
-                    },
-                    left: lane.end - lane.sent,
-                    sends: 0,
-                    has_lacked: false,
-                };
-                walk.active |= 1 << vc;
-            }
-        }
-    }
-
-    /// [`walk`](Self::walk) where one virtual channel has flits to send.
-    fn walk_alone(&mut self, period: Period, now: Cycle, walk: &mut Walk) -> Option<Cycle> {
-        let (vc, slots) = (walk.active.trailing_zeros() as usize, self.slots(period, now));
-        let lane = &mut self.lanes[vc];
-        let sends = lane.step.alone(slots, period.cycles());
-        if sends == 0 {
-            return None;
-        }
-        if !lane.has_begun {
-            if sends & 1 == 0 {
-                return Some(now + u64::from(sends.trailing_zeros()));
-            }
-            walk.begins = walk.active;
-        }
-        (walk.last, lane.step.sends) = (vc as u8, sends);
-        let ends = u64::from(sends.count_ones()) == lane.step.left;
-        ends.then(|| now + u64::from(sends.ilog2()) + 1)
-    }
-
-    /// Goes through a period from cycle `now` on, cycle by cycle. Returns where the plan ends, if that is in it.
-    fn walk(&mut self, period: Period, now: Cycle, walk: &mut Walk) -> Option<Cycle> {
-        let slots = self.slots(period, now);
-        for at in 0..period.cycles() {
-            let (mut ready, is_slot) = (0, slots >> at & 1 == 1);
-            for vc in bits(walk.active) {
-                let step = &mut self.lanes[vc].step;
-                let is_ready = step.is_ready(at);
-                step.has_lacked |= is_slot && !is_ready;
-                ready |= u64::from(is_ready) << vc;
-            }
-            if ready == 0 || !is_slot {
-                continue;
-            }
-            let vc = first_after(walk.last, ready);
-            let lane = &mut self.lanes[vc];
-            if !lane.has_begun {
-                if at > 0 {
-                    return Some(now + at);
-                }
-                walk.begins |= 1 << vc;
-            }
-            lane.step.send(at);
-            walk.last = vc as u8;
-            if lane.step.left == 0 {
-                return Some(now + at + 1);
-            }
-        }
-        None
-    }
-
-    /// The slots of the period from cycle `now` on, the first in the lowest bit.
-    #[inline]
-    fn slots(&self, period: Period, now: Cycle) -> u64 {
-        let is_slot = |at: &u64| self.pace.is_slot(now + *at);
-        match self.regular {
-            Some(slots) => period.from(slots, now),
-            None => (0..period.cycles()).filter(is_slot).fold(0, |slots, at| slots | 1 << at),
-        }
-    }
-
-    /// The first slot in which a flit can be sent, where none can in the period from cycle `now` on.
-    fn first_slot<'a>(
-        &self,
-        period: Period,
-        now: Cycle,
-        walk: &Walk,
-        source: &impl Fn(u16) -> &'a Forecast,
-    ) -> Cycle {
-        let next =
-            bits(walk.active).map(|vc| self.next_of(period, vc, 0, source)).fold(Cycle::NEVER, Cycle::min);
-        if next == Cycle::NEVER { next } else { self.pace.slot_from(next.max(now + period.cycles())) }
-    }
-
-    /// When the next flit of `vc` is ready and has a credit, after it has sent so many in the plan.
-    fn next_of<'a>(
-        &self,
-        period: Period,
-        vc: usize,
-        sent: u64,
-        source: &impl Fn(u16) -> &'a Forecast,
-    ) -> Cycle {
-        let lane = &self.lanes[vc];
-        lane.next(period, sent, source(lane.owner.unwrap_or_default()), self.is_sink)
-    }
-
-    /// How long what was found in the period from cycle `now` on goes on; to its end at least.
-    fn goes_on_until<'a>(
-        &self,
-        period: Period,
-        now: Cycle,
-        walk: &Walk,
-        source: &impl Fn(u16) -> &'a Forecast,
-    ) -> Cycle {
-        let end = now + period.cycles();
-        let senders = bits(walk.active).filter(|&vc| self.lanes[vc].step.sends != 0).count();
-        if senders > 1 && walk.last != self.last {
-            return end;
-        }
-        let of_slots = self.pace.steady_until(now, period.cycles());
-        let limits = bits(walk.active).map(|vc| self.holds_until(period, now, vc, source));
-        limits.fold(of_slots, Cycle::min).max(end)
-    }
-
-    /// How long what `vc` did in the period from cycle `now` on goes on, for all that it knows.
-    fn holds_until<'a>(
-        &self,
-        period: Period,
-        now: Cycle,
-        vc: usize,
-        source: &impl Fn(u16) -> &'a Forecast,
-    ) -> Cycle {
-        let lane = &self.lanes[vc];
-        let step = &lane.step;
-        if step.sends == 0 {
-            return self.next_of(period, vc, 0, source);
-        }
-        let (left, flits) = (lane.end - lane.sent, source(lane.owner.unwrap_or_default()));
-        let of_packet = period.nth(lane.places, now, left - 1) + 1;
-        let supplies = |forecast, stock: &Stock, used| {
-            let sends = Sends { used, left, places: lane.places, has_lacked: step.has_lacked };
-            supplies(forecast, &stock.coming, period, now, sends)
-        };
-        let of_flits = supplies(flits, &step.flits, lane.taken());
-        let of_credits =
-            if self.is_sink { Cycle::NEVER } else { supplies(&lane.credits, &step.credits, lane.sent) };
-        of_packet.min(of_flits).min(of_credits)
     }
 
     /// What neighbours have to be told of `vc` after a plan from cycle `now` on, if it is news; what begins always is.
@@ -689,72 +402,6 @@ impl Sender {
         let vc = usize::from(run.vc);
         self.lanes[vc].credits.add(period, run);
         self.revises_at(period, vc, run, self.lanes[vc].sent)
-    }
-
-    /// When there has to be another plan after `run` has told of flits or credits of `vc`, of which `used` were used before the
-    /// plan began: in that cycle, unless the plan ends before or there is enough in any case.
-    pub(super) fn revises_at(&self, period: Period, vc: usize, run: &Run, used: u64) -> Cycle {
-        let lane = &self.lanes[vc];
-        if !lane.is_sending() || run.at >= self.until {
-            return Cycle::NEVER;
-        }
-        if self.until < self.since + period.cycles() {
-            return run.at;
-        }
-        let sent = period.count(lane.places, self.since, run.at);
-        let (stock, left) = (run.before.saturating_sub(used + sent), lane.end - lane.sent - sent);
-        if stock >= left {
-            return Cycle::NEVER;
-        }
-        let at = lasts(period, run.at, stock, run.places.count(), lane.places.count());
-        if at < self.until { at } else { Cycle::NEVER }
-    }
-}
-
-/// What a virtual channel does with things that come: so many have been used, so many are needed for the rest of the packet,
-/// when it uses them in a period, and whether in that period it has lacked flits or credits in a slot.
-#[derive(Clone, Copy, Debug)]
-struct Sends {
-    used: u64,
-    left: u64,
-    places: Places,
-    has_lacked: bool,
-}
-
-/// How long `forecast`, of which so much is `coming`, supplies things as in the period from cycle `now` on.
-fn supplies(forecast: &Forecast, coming: &Coming, period: Period, now: Cycle, sends: Sends) -> Cycle {
-    let (used, sent) = (sends.used, sends.places.count());
-    let (mut at, mut stock) = (now, (coming.before + (coming.cycles & 1)).saturating_sub(used));
-    if stock >= sends.left {
-        return Cycle::NEVER;
-    }
-    for steady in forecast.steady(period, now, used + sends.left) {
-        let comes = steady.places.count();
-        let is_first = steady.from <= now;
-        if !is_first {
-            let of_first = period.count(steady.places, steady.from, steady.from + 1);
-            let sent_before = period.count(sends.places, now, steady.from);
-            (at, stock) = (steady.from, (steady.before + of_first).saturating_sub(used + sent_before));
-        }
-        // What comes as fast as it goes, or faster and was always there, will be there.
-        let goes_on = is_first && (comes == sent || comes > sent && !sends.has_lacked);
-        let until = if goes_on { Cycle::NEVER } else { lasts(period, at, stock, comes, sent) };
-        if until <= steady.until {
-            return until;
-        }
-        at = steady.until;
-    }
-    at
-}
-
-/// To when a `stock` lasts of which so many come in each period from cycle `at` on, and so many are sent: none of those is
-/// waited for before.
-#[inline]
-fn lasts(period: Period, at: Cycle, stock: u64, comes: u64, sent: u64) -> Cycle {
-    match stock.saturating_sub(sent) {
-        0 if sent > 0 || stock == 0 => at,
-        _ if comes >= sent => Cycle::NEVER,
-        spare => at + ((spare - 1) / (sent - comes) + 1) * period.cycles(),
     }
 }
 
