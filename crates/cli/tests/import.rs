@@ -425,3 +425,20 @@ fn tables_that_contradict_each_other_are_refused_and_guids_outlast_lids() {
     let both = ["import", &net, "--tables", &one, &other, "--out", &out];
     assert_refused(&[(&both, &["a file before this one has port 35 for this LID"])]);
 }
+
+#[test]
+fn switches_of_up_to_512_ports_are_tiled_and_larger_ones_refused() {
+    let joined = |nodes: u32| {
+        let nodes_of_first: String = (0..nodes).map(|node| format!(" node {node}")).collect();
+        format!("router 0{nodes_of_first} router 1\nrouter 1 node {nodes}\n")
+    };
+    let (folder, report) = imported("wide", &[("wide.anynet", &joined(90))], &[]);
+    says(&report, &["a tiled switch, as an HPP Switch has 64 ports at most"]);
+    let machine = fs::read_to_string(folder.join("made.toml")).unwrap();
+    says(&machine, &["architecture = \"tiled\"   # an HPP Switch has 64 ports at most"]);
+    let folder = folder.join("too-wide.anynet");
+    fs::write(&folder, joined(512)).unwrap();
+    let output = flitway(&["import", folder.to_str().unwrap(), "--out", folder.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    says(&stderr(&output), &["needs 513 ports", "at most 512 ports"]);
+}

@@ -5,8 +5,9 @@ use crate::fabric::{End, Fabric, Notes, counted};
 use flitway_machine::{Code, Diagnostic, Diagnostics, show};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most ports of a switch.
-const PORTS_MAX: u32 = 64;
+/// The most ports of a switch, and of an HPP Switch: those with more are tiled.
+pub(crate) const PORTS_MAX: u32 = 512;
+pub(crate) const HPP_PORTS_MAX: u32 = 64;
 
 /// The most switches, and the most nodes, of a graph file.
 const DECLARED_MAX: usize = 1 << 20;

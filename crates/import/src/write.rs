@@ -1,7 +1,7 @@
 //! The one writer: a fabric and its layout become a machine file, a graph file and, with tables, a file of them.
 
 use crate::fabric::{Cable, End, Fabric, Framing, Notes, Rate, Tables, counted};
-use crate::layout::Layout;
+use crate::layout::{HPP_PORTS_MAX, Layout, PORTS_MAX};
 use crate::names::{Names, valid};
 use flitway_machine::{show, units};
 use std::collections::BTreeMap;
@@ -62,11 +62,14 @@ pub(crate) fn write(
             .guessed
             .push("lengths of cables: 2 m at nodes, 8 m between switches (`link.length`)".to_owned());
     }
-    notes.guessed.push(if rates.are_several {
-        "the switch: a tiled switch, whose links may have several rates, packets of at most 4 KiB".to_owned()
-    } else {
-        let buffer = buffer(rate.flit());
-        format!("the switch: an HPP Switch with {buffer} for each virtual channel, packets of at most 4 KiB")
+    notes.guessed.push(match why_tiled(&rates, layout) {
+        Some((_, why)) => format!("the switch: a tiled switch, {why}, packets of at most 4 KiB"),
+        None => {
+            let buffer = buffer(rate.flit());
+            format!(
+                "the switch: an HPP Switch with {buffer} for each virtual channel, packets of at most 4 KiB"
+            )
+        }
     });
     let routing = if tables.is_some() { "tables" } else { "up-down" };
     if tables.is_none() {
@@ -164,10 +167,22 @@ impl Rates {
     }
 }
 
-/// Rows and columns of tiles for so many ports: no more than it takes, and as square as can be.
+/// Why the switches are tiled and no HPP Switches, for the file and for the report; nothing if they are not.
+fn why_tiled(rates: &Rates, layout: &Layout) -> Option<(&'static str, &'static str)> {
+    if rates.are_several {
+        Some(("its links may have several rates", "whose links may have several rates"))
+    } else if layout.ports > HPP_PORTS_MAX {
+        Some(("an HPP Switch has 64 ports at most", "as an HPP Switch has 64 ports at most"))
+    } else {
+        None
+    }
+}
+
+/// Rows and columns of tiles for so many ports: as square as can be, and no more tiles than a switch has.
 fn tiles(ports: u32) -> [u32; 2] {
-    let rows = (1..=ports).take_while(|rows| rows * rows <= ports).last().unwrap_or(1);
-    [rows, ports.div_ceil(rows)]
+    let square = (1..=ports).take_while(|rows| rows * rows <= ports);
+    let tiles = square.map(|rows| [rows, ports.div_ceil(rows)]);
+    tiles.filter(|[rows, columns]| rows * columns <= PORTS_MAX).last().unwrap_or([1, ports])
 }
 
 fn machine(
@@ -186,12 +201,12 @@ fn machine(
     let plural = |flits: u64| if flits == 1 { "1 flit".to_owned() } else { format!("{flits} flits") };
     let name = valid(name, "m");
     let rails = if layout.rails > 1 { format!("rails = {}\n", layout.rails) } else { String::new() };
-    let switch = if rates.are_several {
+    let switch = if let Some((why, _)) = why_tiled(rates, layout) {
         let [rows, columns] = tiles(layout.ports);
         // A round trip of flits, and no more than a buffer can have.
         let input = units::format((64 << 10).clamp(1024 * flit, 32_768 * flit), units::Dimension::Size);
         format!(
-            "architecture = \"tiled\"   # its links may have several rates\nrows = {rows}\ncolumns = {columns}\n\
+            "architecture = \"tiled\"   # {why}\nrows = {rows}\ncolumns = {columns}\n\
              link.retry = false\nbuffers.input = \"{input}\"\nbuffers.row = \"32 KiB\"\nbuffers.column = \"32 KiB\"\n"
         )
     } else {
@@ -288,4 +303,19 @@ fn renamed(names: &Names, name: &str) -> Vec<String> {
         lines.push(format!("{more} more, which begin {}.graph", valid(name, "m")));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_ports_has_its_tiles() {
+        for ports in 2..=PORTS_MAX {
+            let [rows, columns] = tiles(ports);
+            assert!(ports <= rows * columns && rows * columns <= PORTS_MAX, "{ports}: {rows} x {columns}");
+            assert!(rows <= columns && rows * 3 >= columns || ports < 12, "{ports}: {rows} x {columns}");
+        }
+        assert_eq!([tiles(24), tiles(64), tiles(511)], [[4, 6], [8, 8], [16, 32]]);
+    }
 }

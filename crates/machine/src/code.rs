@@ -46,7 +46,7 @@ codes! {
         be a cable, so it guesses nothing. `--format NAME` says which format a file is in.";
         "[1] \"S-1\"" => "[1] \"S-1\"[4]"
     /// A fabric cannot be a machine
-    ForeignFabric "FW-I002": "A machine has switches of at most 64 ports, nodes, and a cable of each node to a switch. What is \
+    ForeignFabric "FW-I002": "A machine has switches of at most 512 ports, nodes, and a cable of each node to a switch. What is \
         described has not, or it does not say which of its names are nodes: `--nodes-per-switch N` gives each switch N of them.";
         "flitway import ring.edges --out ring" => "flitway import ring.edges --nodes-per-switch 2 --out ring"
     /// The text is not valid TOML
