@@ -77,7 +77,7 @@ use crate::host::program::{Completion, Operation, Submission, Verb};
 use crate::host::story::Story;
 use crate::host::transfer::{Carries, Content, Departures, Header, Job};
 use crate::host::{
-    Context, Device, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
+    Context, Device, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs, Seen,
 };
 use command::Commands;
 use dma::Dma;
@@ -352,7 +352,7 @@ impl OnABus for ElanSettings {
         match verb {
             Verb::Put => &[Submission::Sten, Submission::Dma],
             Verb::Get => &[Submission::Sten],
-            Verb::Send => &[],
+            Verb::Send | Verb::Load | Verb::Store | Verb::FetchAdd => &[],
         }
     }
 
@@ -445,7 +445,9 @@ impl Device for Elan4 {
         }
     }
 
-    fn seen(&mut self, _: &mut ElanContext<'_>, _: u8) {}
+    fn seen(&mut self, _: &mut ElanContext<'_>, _: u8, _: &Completion) -> Seen {
+        Seen::Program
+    }
 
     fn is_idle(&self) -> bool {
         let tlbs_are = self.tlbs.iter().all(Atc::is_idle);

@@ -14,7 +14,7 @@ use flitway_wiring::NodeId;
 pub(super) fn seen_at(settings: &ElanSettings, operation: &Operation, network: Network<'_>) -> Option<Picos> {
     let ElanSettings { host, issue, command, form, start, mtu, .. } = *settings;
     let bus = host.bus;
-    let post = Post { operation: *operation, number: 0, story: Story::begin(Picos(0)) };
+    let post = Post { operation: *operation, number: 0, story: Story::begin(Picos(0)), step: 0 };
     let job = Job::of(NodeId(0), 0, &post);
     let bytes = u32::try_from(job.bytes).ok()?;
     let packets = Packets::of(job, settings);

@@ -17,6 +17,8 @@
 //!   memory. A fixed time after it has ended, that of memory or of a cache as the device says, the data go to the device. When
 //!   they have ended the tag is free, for the next read that waits, whose request is asked for; then the next data wait for a
 //!   half-duplex bus, and then the device has the data.
+//! * A bus may have several *ports* of the same kind, each with directions and tags of its own, between which nothing waits. A
+//!   device says through which port something goes; where it says nothing that is the first, which most buses have alone.
 //! * The settings say what a reference takes on an idle bus, as platforms are measured: a write of [`REFERENCE_BYTES`] by a
 //!   processor from its first byte, a posted write of [`REFERENCE_POST_BYTES`], a read of [`REFERENCE_BYTES`]. The fixed times
 //!   are what is left of those without what the bus takes and, for a write, without the time that the processor takes.
@@ -60,6 +62,11 @@ pub trait BusSettings: Copy + Debug + Send + Sync + 'static {
 
     /// Reads under way at most.
     fn reads(&self) -> u32;
+
+    /// Ports of the device.
+    fn ports(&self) -> u32 {
+        1
+    }
 
     /// What a reference takes on an idle bus.
     fn latency(&self, of: Reference) -> Picos;
@@ -140,11 +147,20 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusEvent {
     /// Memory has the data of a read.
-    Found(Read),
+    Found(Port, Read),
     /// The first data that have been found ask for a half-duplex bus.
-    Turn,
+    Turn(Port),
     /// The device has them.
-    Completed(Read),
+    Completed(Port, Read),
+}
+
+/// One of the ports of a device: its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port(pub u8);
+
+impl Port {
+    /// The first of them, or the only one.
+    pub const FIRST: Port = Port(0);
 }
 
 /// A read of the device.
@@ -175,6 +191,12 @@ pub struct Bus<S> {
     post_flight: Picos,
     memory: Picos,
     cache: Picos,
+    ports: Box<[PortState]>,
+}
+
+/// A port of a bus.
+#[derive(Clone, Debug, Default)]
+struct PortState {
     /// When each direction has carried everything asked for so far; a half-duplex bus has the first alone.
     down: Picos,
     up: Picos,
@@ -189,7 +211,7 @@ pub struct Bus<S> {
     counts: BusCounts,
 }
 
-/// What a bus has carried.
+/// What a bus has carried; of several ports reads together, and times of the port in which they were longest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusCounts {
     /// Picoseconds in which it was busy with what went to the device.
@@ -233,14 +255,7 @@ impl<S: BusSettings> Bus<S> {
             post_flight: settings.flight(Reference::Post),
             memory: settings.flight(Reference::Read),
             cache: settings.flight(Reference::CachedRead),
-            down: Picos(0),
-            up: Picos(0),
-            reads: 0,
-            waiting: VecDeque::new(),
-            found: VecDeque::new(),
-            has_data: false,
-            full_since: Picos(0),
-            counts: BusCounts { is_half_duplex: S::IS_HALF_DUPLEX, ..BusCounts::default() },
+            ports: (0..settings.ports()).map(|_| PortState::default()).collect(),
         }
     }
 
@@ -253,17 +268,37 @@ impl<S: BusSettings> Bus<S> {
     /// What it has carried.
     #[must_use]
     pub fn counts(&self) -> BusCounts {
-        self.counts
+        let all = BusCounts { is_half_duplex: S::IS_HALF_DUPLEX, ..BusCounts::default() };
+        self.ports.iter().map(|port| port.counts).fold(all, |all, of| BusCounts {
+            down: all.down.max(of.down),
+            up: all.up.max(of.up),
+            reads: all.reads + of.reads,
+            reads_waited: all.reads_waited + of.reads_waited,
+            full: all.full.max(of.full),
+            is_half_duplex: all.is_half_duplex,
+        })
     }
 
     /// A processor has written a burst of `bytes` at `at`: when the device has it.
     pub fn write(&mut self, at: Picos, bytes: u32) -> Picos {
-        plus(self.go_down(at, self.settings.written(bytes)), self.write_flight)
+        self.write_through(Port::FIRST, at, bytes)
+    }
+
+    /// The same through a port.
+    pub fn write_through(&mut self, port: Port, at: Picos, bytes: u32) -> Picos {
+        let time = self.settings.written(bytes);
+        plus(self.port(port).go_down(at, time), self.write_flight)
     }
 
     /// The device writes `bytes` at `at`.
     pub fn post(&mut self, at: Picos, bytes: u32) -> Posted {
-        let sent = self.go_up(at, self.settings.posted(bytes));
+        self.post_through(Port::FIRST, at, bytes)
+    }
+
+    /// The same through a port.
+    pub fn post_through(&mut self, port: Port, at: Picos, bytes: u32) -> Posted {
+        let time = self.settings.posted(bytes);
+        let sent = self.port(port).go_up::<S>(at, time);
         Posted { sent, visible: plus(sent, self.post_flight) }
     }
 
@@ -272,28 +307,46 @@ impl<S: BusSettings> Bus<S> {
     /// # Panics
     /// If it reads more than a request may.
     pub fn read<E: From<BusEvent>>(&mut self, at: Picos, read: Read, agenda: &mut Agenda<E>) {
+        self.read_through(Port::FIRST, at, read, agenda);
+    }
+
+    /// The same through a port.
+    ///
+    /// # Panics
+    /// If it reads more than a request may.
+    pub fn read_through<E: From<BusEvent>>(
+        &mut self,
+        port: Port,
+        at: Picos,
+        read: Read,
+        agenda: &mut Agenda<E>,
+    ) {
         assert!(read.bytes <= self.settings.read_request(), "a read is cut into requests: {read:?}");
-        self.counts.reads += 1;
-        if self.reads == self.settings.reads() {
-            self.counts.reads_waited += 1;
-            self.waiting.push_back(read);
+        let reads = self.settings.reads();
+        let of = self.port(port);
+        of.counts.reads += 1;
+        if of.reads == reads {
+            of.counts.reads_waited += 1;
+            of.waiting.push_back(read);
         } else {
-            self.request(at, read, agenda);
+            self.request(port, at, read, agenda);
         }
     }
 
     /// The request of a read, which has a tag, goes up.
-    fn request<E: From<BusEvent>>(&mut self, at: Picos, read: Read, agenda: &mut Agenda<E>) {
-        self.reads += 1;
-        if self.reads == self.settings.reads() {
-            self.full_since = at;
-        }
-        let asked = self.go_up(at, self.settings.request());
+    fn request<E: From<BusEvent>>(&mut self, port: Port, at: Picos, read: Read, agenda: &mut Agenda<E>) {
+        let (reads, time) = (self.settings.reads(), self.settings.request());
         let flight = match read.place {
             Place::Memory => self.memory,
             Place::Cache => self.cache,
         };
-        agenda.ask(plus(asked, flight), E::from(BusEvent::Found(read)));
+        let of = self.port(port);
+        of.reads += 1;
+        if of.reads == reads {
+            of.full_since = at;
+        }
+        let asked = of.go_up::<S>(at, time);
+        agenda.ask(plus(asked, flight), E::from(BusEvent::Found(port, read)));
     }
 
     /// What was due at `at`; the read that has been completed, if it was that.
@@ -304,52 +357,66 @@ impl<S: BusSettings> Bus<S> {
         agenda: &mut Agenda<E>,
     ) -> Option<Read> {
         match event {
-            BusEvent::Found(read) if S::IS_HALF_DUPLEX => {
-                self.found.push_back(read);
-                self.compete(at, agenda);
+            BusEvent::Found(port, read) if S::IS_HALF_DUPLEX => {
+                self.port(port).found.push_back(read);
+                self.compete(port, at, agenda);
                 None
             }
-            BusEvent::Turn => {
-                let read = self.found.pop_front().expect("data that have been found have their turn");
-                let done = self.go_down(at, self.settings.completed(read.bytes));
-                agenda.ask(done, E::from(BusEvent::Completed(read)));
+            BusEvent::Turn(port) => {
+                let read = self.port(port).found.pop_front();
+                self.complete(port, at, read.expect("data that have been found have their turn"), agenda);
                 None
             }
-            BusEvent::Found(read) => {
-                let done = self.go_down(at, self.settings.completed(read.bytes));
-                agenda.ask(done, E::from(BusEvent::Completed(read)));
+            BusEvent::Found(port, read) => {
+                self.complete(port, at, read, agenda);
                 None
             }
-            BusEvent::Completed(read) => {
-                if self.reads == self.settings.reads() {
-                    self.counts.full += at.0 - self.full_since.0;
+            BusEvent::Completed(port, read) => {
+                let reads = self.settings.reads();
+                let of = self.port(port);
+                if of.reads == reads {
+                    of.counts.full += at.0 - of.full_since.0;
                 }
-                self.reads -= 1;
-                if let Some(next) = self.waiting.pop_front() {
-                    self.request(at, next, agenda);
+                of.reads -= 1;
+                of.has_data = false;
+                if let Some(next) = of.waiting.pop_front() {
+                    self.request(port, at, next, agenda);
                 }
-                self.has_data = false;
-                self.compete(at, agenda);
+                self.compete(port, at, agenda);
                 Some(read)
             }
         }
     }
 
+    /// Data that were read go to the device.
+    fn complete<E: From<BusEvent>>(&mut self, port: Port, at: Picos, read: Read, agenda: &mut Agenda<E>) {
+        let time = self.settings.completed(read.bytes);
+        let done = self.port(port).go_down(at, time);
+        agenda.ask(done, E::from(BusEvent::Completed(port, read)));
+    }
+
     /// The first data that have been found wait for the bus, if no others are at it.
-    fn compete<E: From<BusEvent>>(&mut self, at: Picos, agenda: &mut Agenda<E>) {
-        if !self.has_data && !self.found.is_empty() {
-            self.has_data = true;
-            agenda.ask_last(self.down.max(at), E::from(BusEvent::Turn));
+    fn compete<E: From<BusEvent>>(&mut self, port: Port, at: Picos, agenda: &mut Agenda<E>) {
+        let of = self.port(port);
+        if !of.has_data && !of.found.is_empty() {
+            of.has_data = true;
+            agenda.ask_last(of.down.max(at), E::from(BusEvent::Turn(port)));
         }
     }
 
+    fn port(&mut self, port: Port) -> &mut PortState {
+        &mut self.ports[usize::from(port.0)]
+    }
+}
+
+impl PortState {
     fn go_down(&mut self, at: Picos, time: Picos) -> Picos {
         self.counts.down += time.0;
         self.down = plus(self.down.max(at), time);
         self.down
     }
 
-    fn go_up(&mut self, at: Picos, time: Picos) -> Picos {
+    fn go_up<S: BusSettings>(&mut self, at: Picos, time: Picos) -> Picos {
         self.counts.up += time.0;
         let free = if S::IS_HALF_DUPLEX { &mut self.down } else { &mut self.up };
         *free = plus((*free).max(at), time);

@@ -10,18 +10,25 @@
 //!   the start, then what comes of what it sees, as it comes. *Seeing* takes the time of a poll, from when memory has it or the
 //!   processor is free. The program acts when it has seen, in no time: it puts operations behind what the processor has to do.
 //!   *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it: it goes on when
-//!   it knows of room, after what has been asked for with that date. An operation begins when its processor comes to it.
-//! * The bus is `bus`, of the kind that the NIC has an interface to: `pcie` or `pci_x`. What a NIC does is said with it.
+//!   it knows of room, after what has been asked for with that date. An operation begins when its processor comes to it. A
+//!   word that has been loaded is in a register, and seen in no time.
+//! * **The library** of a process, if its NIC has one, acts in place of the program when the process has seen something that
+//!   is for the library: it may put a *step* of an operation behind what the processor has to do. With such a NIC a processor
+//!   that waits for room sees what comes meanwhile, the first first; when it has, it tries again.
+//! * The bus is `bus`, of the kind that the NIC has an interface to: `pcie`, `pci_x` or `hyper_transport`. What a NIC does is
+//!   said with it.
 
 pub mod agenda;
 pub mod atc;
 pub mod buffer;
 pub mod bus;
 pub mod contents;
+pub mod hyper_transport;
 pub mod memory;
 pub mod pci_x;
 pub mod pcie;
 pub mod program;
+pub(crate) mod ring;
 pub mod story;
 pub mod transfer;
 
@@ -34,7 +41,7 @@ use flitway_fabric::chip::Offers;
 use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet, Up};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
-use program::{Completion, Operation, Program, Submission, Verb};
+use program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -61,6 +68,9 @@ pub trait Device: Debug + Send {
     /// What its packets say.
     type Content: Debug + Send;
 
+    /// A processor that waits to post sees what comes meanwhile.
+    const SEES_WHILE_WAITING: bool = false;
+
     /// The processor of `process` comes to an operation, or comes back to it.
     fn post(&mut self, cx: &mut Context<'_, Self>, process: u8, post: &Post) -> Posting;
 
@@ -79,8 +89,8 @@ pub trait Device: Debug + Send {
     /// A packet of its own has been answered, where it asked for [ports that say so](OnABus::ports).
     fn answered(&mut self, _: &mut Context<'_, Self>, _: u64) {}
 
-    /// A process has seen what it was told next.
-    fn seen(&mut self, cx: &mut Context<'_, Self>, process: u8);
+    /// A process has seen what it was told next: who acts.
+    fn seen(&mut self, cx: &mut Context<'_, Self>, process: u8, completion: &Completion) -> Seen;
 
     /// Whether it has nothing under way.
     fn is_idle(&self) -> bool;
@@ -106,6 +116,19 @@ pub struct Post {
     pub number: u64,
     /// From when its processor came to it.
     pub story: Story,
+    /// Which step of it: 0 for what a program asks for, others for what libraries add.
+    pub step: u8,
+}
+
+/// Who acts when a process has seen something.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen {
+    /// Its program.
+    Program,
+    /// Its library, which takes note.
+    Library,
+    /// Its library, which posts a step.
+    Step(Post),
 }
 
 /// What comes of an attempt to post.
@@ -164,6 +187,11 @@ impl<D: Device + ?Sized> Context<'_, D> {
     /// Reads over the bus: see [`Device::has_read`].
     pub fn read(&mut self, read: bus::Read) {
         self.bus.read(self.at, read, self.agenda);
+    }
+
+    /// Reads over the bus through `port`.
+    pub fn read_through(&mut self, port: bus::Port, read: bus::Read) {
+        self.bus.read_through(port, self.at, read, self.agenda);
     }
 
     /// Memory has `completion` for `process` at `at`.
@@ -277,6 +305,8 @@ enum Task {
     Post(Operation),
     /// The same, when it has been tried before.
     Again(Post),
+    /// A step that its library has added.
+    Step(Post),
 }
 
 /// Calls `$call` of the device of a host with the [`Context`] that it has at `$at`.
@@ -335,8 +365,13 @@ impl<D: Device> Host<D> {
                 self.work(at, process, now, out);
             }
             Event::Seen(process, completion) => {
-                in_context!(self, at, now, out, seen(process));
-                self.processors[usize::from(process)].act(at, Some(&completion));
+                let seen = in_context!(self, at, now, out, seen(process, &completion));
+                let processor = &mut self.processors[usize::from(process)];
+                match seen {
+                    Seen::Program => processor.act(at, Some(&completion)),
+                    Seen::Library => {}
+                    Seen::Step(post) => processor.todo.push_back(Task::Step(post)),
+                }
             }
             Event::Free(process) => {
                 self.processors[usize::from(process)].waits = false;
@@ -348,32 +383,41 @@ impl<D: Device> Host<D> {
     /// A processor does what it can at `at`.
     fn work(&mut self, at: Picos, process: u8, now: Cycle, out: &mut Outgoing) {
         let processor = &mut self.processors[usize::from(process)];
-        if processor.waits || processor.free > at {
+        if processor.free > at {
             return;
         }
-        let Some(task) = processor.todo.pop_front() else { return };
+        let Some(task) = processor.next(D::SEES_WHILE_WAITING) else { return };
         let free = match task {
             Task::Begin => {
                 processor.act(at, None);
                 at
             }
             Task::See(mut completion) => {
-                let seen = plus(at, self.settings.poll);
+                let is_loaded = completion.what == CompletionKind::Loaded;
+                let poll = if is_loaded { Picos(0) } else { self.settings.poll };
+                let seen = plus(at, poll);
                 completion.story.pass(Unit::Poll, seen);
-                processor.busy += self.settings.poll.0;
+                if !processor.waits {
+                    // Otherwise it is busy waiting to post.
+                    processor.busy += poll.0;
+                }
                 self.agenda.ask(seen, Event::Seen(process, completion));
                 seen
             }
             Task::Post(operation) => {
                 processor.number += 1;
-                let post = Post { operation, number: processor.number - 1, story: Story::begin(at) };
+                let post = Post { operation, number: processor.number - 1, story: Story::begin(at), step: 0 };
                 self.post(at, process, post, now, out)
             }
             Task::Again(post) => self.post(at, process, post, now, out),
+            Task::Step(mut post) => {
+                post.story.pass(Unit::Processor, at);
+                self.post(at, process, post, now, out)
+            }
         };
         let processor = &mut self.processors[usize::from(process)];
         processor.free = free;
-        if !processor.waits {
+        if !processor.waits || free > at {
             self.agenda.ask(free, Event::Free(process));
         }
     }
@@ -400,6 +444,15 @@ impl<D: Device> Host<D> {
 }
 
 impl Processor {
+    /// What it does next; while it waits to post, only what it sees then, if it does.
+    fn next(&mut self, sees_while_waiting: bool) -> Option<Task> {
+        if !self.waits {
+            return self.todo.pop_front();
+        }
+        let first = self.todo.iter().position(|task| matches!(task, Task::See(_)));
+        first.filter(|_| sees_while_waiting).and_then(|place| self.todo.remove(place))
+    }
+
     fn act(&mut self, at: Picos, completion: Option<&Completion>) {
         let mut todo = Vec::new();
         self.program.act(at, completion, &mut todo);

@@ -70,11 +70,18 @@ pub enum Verb {
     Put,
     /// They are read from there.
     Get,
+    /// A word is read from there, into a register.
+    Load,
+    /// A word is written there, and the caller hears so.
+    Store,
+    /// A word is added to one there, and what that was before comes into a register.
+    FetchAdd,
 }
 
 impl Verb {
     /// All of them.
-    pub const ALL: [Verb; 3] = [Verb::Send, Verb::Put, Verb::Get];
+    pub const ALL: [Verb; 6] =
+        [Verb::Send, Verb::Put, Verb::Get, Verb::Load, Verb::Store, Verb::FetchAdd];
 
     /// Its name.
     #[must_use]
@@ -83,7 +90,16 @@ impl Verb {
             Verb::Send => "send",
             Verb::Put => "put",
             Verb::Get => "get",
+            Verb::Load => "remote-load",
+            Verb::Store => "remote-store",
+            Verb::FetchAdd => "fetch-add",
         }
+    }
+
+    /// Whether the process that asks for it sees the end of it, and no other.
+    #[must_use]
+    pub const fn comes_back(self) -> bool {
+        !matches!(self, Verb::Send | Verb::Put)
     }
 }
 
@@ -98,18 +114,29 @@ pub enum Submission {
     Sten,
     /// It writes one for the DMA engine, which reads the data.
     Dma,
+    /// It writes small data with the descriptor; larger ones the NIC reads.
+    Pio,
+    /// It asks the other process where the data go, and then writes a descriptor for the DMA engine.
+    Rendezvous,
 }
 
 impl Submission {
     /// All of them.
-    pub const ALL: [Submission; 4] = [Submission::Hdq, Submission::Sdq, Submission::Sten, Submission::Dma];
+    pub const ALL: [Submission; 6] = [
+        Submission::Hdq,
+        Submission::Sdq,
+        Submission::Sten,
+        Submission::Dma,
+        Submission::Pio,
+        Submission::Rendezvous,
+    ];
 
     /// The parameter of an operation that says it.
     #[must_use]
     pub const fn parameter(self) -> &'static str {
         match self {
             Submission::Hdq | Submission::Sdq => "queue",
-            Submission::Sten | Submission::Dma => "by",
+            Submission::Sten | Submission::Dma | Submission::Pio | Submission::Rendezvous => "by",
         }
     }
 
@@ -121,6 +148,8 @@ impl Submission {
             Submission::Sdq => "sdq",
             Submission::Sten => "sten",
             Submission::Dma => "dma",
+            Submission::Pio => "pio",
+            Submission::Rendezvous => "rendezvous",
         }
     }
 }
@@ -151,4 +180,6 @@ pub enum CompletionKind {
     Received,
     /// One of its own has brought data here.
     Fetched,
+    /// One of its own has brought a word into a register, or an answer.
+    Loaded,
 }

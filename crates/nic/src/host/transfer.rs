@@ -76,10 +76,10 @@ impl Job {
     /// What is done for an operation that `process` of `node` posts.
     #[must_use]
     pub fn of(node: NodeId, process: u8, post: &Post) -> Self {
-        let Post { operation, number, story } = *post;
+        let Post { operation, number, story, .. } = *post;
         let (source, target) = match operation.verb {
             Verb::Send | Verb::Put => ((process, operation.here), operation.there),
-            Verb::Get => ((operation.process, operation.there), operation.here),
+            _ => ((operation.process, operation.there), operation.here),
         };
         Job {
             of: OperationId { node, process, number },
@@ -113,7 +113,7 @@ impl Job {
     /// Whether it asks another node for data.
     #[must_use]
     pub fn is_request(&self) -> bool {
-        self.verb == Verb::Get && !self.is_answer
+        self.verb.comes_back() && !self.is_answer
     }
 
     /// What its packet with `bytes` of data from `offset` on says.
@@ -122,8 +122,8 @@ impl Job {
         let what = match self.verb {
             Verb::Send => Carries::Mini,
             Verb::Put => Carries::Put,
-            Verb::Get if self.is_request() => Carries::Request,
-            Verb::Get => Carries::Answer,
+            _ if self.is_request() => Carries::Request,
+            _ => Carries::Answer,
         };
         // A request says where data are and where they go; other packets have them.
         let (byte, from) = if what == Carries::Request {

@@ -93,7 +93,7 @@ fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
     match job.verb {
         Verb::Send => true,
         Verb::Put => job.bytes <= settings.immediate.into(),
-        Verb::Get => job.is_request(),
+        _ => job.is_request(),
     }
 }
 

@@ -60,7 +60,6 @@
 
 mod engine;
 mod receive;
-mod ring;
 mod submission;
 mod theory;
 
@@ -69,11 +68,11 @@ use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
 use crate::host::bus;
 use crate::host::memory::{Address, Memory};
 use crate::host::pcie::PcieSettings;
-use crate::host::program::{Operation, Program, Submission, Verb};
+use crate::host::program::{Completion, Operation, Program, Submission, Verb};
 use crate::host::transfer::{Content, Header, Job};
 use crate::host::{
     AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
-    Surroundings,
+    Seen, Surroundings,
 };
 use engine::Engine;
 use flitway_engine::{Clock, Picos};
@@ -349,19 +348,22 @@ impl OnABus for ThSettings {
     fn most(&self, verb: Verb) -> (u64, &'static str) {
         match verb {
             Verb::Send => (MINI_PACKET, "th-express-2.txt section 4.2.1"),
-            Verb::Put | Verb::Get => (TRANSFER, "th-express-2.txt section 4.2.2"),
+            _ => (TRANSFER, "th-express-2.txt section 4.2.2"),
         }
     }
 
-    fn ways(&self, _: Verb) -> &'static [Submission] {
-        &[Submission::Hdq, Submission::Sdq]
+    fn ways(&self, verb: Verb) -> &'static [Submission] {
+        match verb {
+            Verb::Send | Verb::Put | Verb::Get => &[Submission::Hdq, Submission::Sdq],
+            Verb::Load | Verb::Store | Verb::FetchAdd => &[],
+        }
     }
 
     fn queues(&self, by: Submission) -> u32 {
         match by {
             Submission::Hdq => self.hdqs,
             Submission::Sdq => self.sdqs,
-            Submission::Sten | Submission::Dma => 0,
+            Submission::Sten | Submission::Dma | Submission::Pio | Submission::Rendezvous => 0,
         }
     }
 
@@ -431,8 +433,9 @@ impl Device for Th {
         self.has_left(cx, rail, number);
     }
 
-    fn seen(&mut self, cx: &mut ThContext<'_>, process: u8) {
+    fn seen(&mut self, cx: &mut ThContext<'_>, process: u8, _: &Completion) -> Seen {
         self.process_saw(cx, process);
+        Seen::Program
     }
 
     fn is_idle(&self) -> bool {

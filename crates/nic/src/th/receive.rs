@@ -1,6 +1,6 @@
 //! The receive path. See points 7 to 9 of the header of this module.
 
-use super::ring::Ring;
+use crate::host::ring::Ring;
 use super::{
     DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Rings, Th, ThContext, ThEvent, ThSettings,
     Waiter,

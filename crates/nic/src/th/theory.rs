@@ -16,7 +16,7 @@ pub(super) fn seen_at(settings: &ThSettings, operation: &Operation, network: Net
     let has_data = match verb {
         Verb::Send => bytes <= MINI_PACKET,
         Verb::Put => bytes <= immediate.into(),
-        Verb::Get => false,
+        _ => false,
     };
     let [source, target] = if verb == Verb::Get { [there, here] } else { [here, there] };
     let is_one = has_data || (is_whole(source, bus.read_request) && is_whole(target, mtu));
@@ -39,7 +39,7 @@ pub(super) fn seen_at(settings: &ThSettings, operation: &Operation, network: Net
     }
     let written = match verb {
         Verb::Send => bus.tlps(bytes + ENTRY_HEAD),
-        Verb::Put | Verb::Get => plus(bus.tlps(bytes), bus.tlps(EVENT)),
+        _ => plus(bus.tlps(bytes), bus.tlps(EVENT)),
     };
     Some(plus(plus(plus(at, written), bus.flight(Reference::Post)), host.poll))
 }
@@ -54,7 +54,7 @@ fn descriptor_at(settings: &ThSettings, by: Submission) -> Option<Picos> {
             let rung = plus(rung, host.bus.flight(Reference::Write));
             Some(plus(rung, host.bus.cached_read_latency))
         }
-        Submission::Sten | Submission::Dma => None,
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// What a NIC knows of the queue.
 #[derive(Clone, Debug)]
-pub(super) struct Ring<T> {
+pub(crate) struct Ring<T> {
     entries: u32,
     /// Entries that are written and, as far as the NIC knows, have not been seen.
     used: u32,
@@ -18,12 +18,12 @@ pub(super) struct Ring<T> {
 
 impl<T> Ring<T> {
     /// An empty one.
-    pub(super) fn new(entries: u32) -> Self {
+    pub(crate) fn new(entries: u32) -> Self {
         Ring { entries, used: 0, seen: 0, waiting: VecDeque::new(), first: 0 }
     }
 
     /// Takes an entry for `item`, which comes back if it has one; otherwise it waits, and what comes back is its number.
-    pub(super) fn enter(&mut self, item: T) -> Result<T, u64> {
+    pub(crate) fn enter(&mut self, item: T) -> Result<T, u64> {
         if self.used < self.entries && self.waiting.is_empty() {
             self.used += 1;
             return Ok(item);
@@ -33,13 +33,13 @@ impl<T> Ring<T> {
     }
 
     /// The process has seen an entry: how many it tells the NIC of now. It tells of a quarter of them at a time.
-    pub(super) fn see(&mut self) -> Option<u32> {
+    pub(crate) fn see(&mut self) -> Option<u32> {
         self.seen += 1;
         (self.seen >= self.entries.div_ceil(4)).then(|| std::mem::take(&mut self.seen))
     }
 
     /// The NIC has been told that `entries` are free: what waited for them.
-    pub(super) fn free(&mut self, entries: u32) -> Vec<T> {
+    pub(crate) fn free(&mut self, entries: u32) -> Vec<T> {
         self.used -= entries;
         let fit = self.waiting.len().min((self.entries - self.used) as usize);
         self.used += fit as u32;
@@ -48,7 +48,7 @@ impl<T> Ring<T> {
     }
 
     /// What waits under `number` gives up, and what came before it has, too, if it waits still.
-    pub(super) fn give_up(&mut self, number: u64) -> Option<T> {
+    pub(crate) fn give_up(&mut self, number: u64) -> Option<T> {
         if number < self.first {
             return None;
         }
@@ -57,7 +57,7 @@ impl<T> Ring<T> {
     }
 
     /// Whether nothing waits.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
 }
