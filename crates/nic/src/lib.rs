@@ -11,6 +11,7 @@ pub mod bounded;
 pub mod elan4;
 pub mod host;
 pub mod ideal;
+pub mod nap;
 pub mod th;
 
 use flitway_fabric::{Endpoint, NicPorts};
@@ -68,6 +69,8 @@ macro_rules! nics {
             Th(Box<th::ThSettings>),
             /// That of QsNetII, on the bus of a host, which is passed by likewise.
             Elan4(Box<elan4::ElanSettings>),
+            /// That of Dawning 5000, on the bus of a host, which is passed by likewise.
+            Nap(Box<nap::NapSettings>),
         }
 
         impl NicSettings {
@@ -76,7 +79,7 @@ macro_rules! nics {
             pub fn ports(&self) -> NicPorts {
                 match self {
                     $(NicSettings::$Name(_) => <$Settings as NicModel>::PORTS,)+
-                    NicSettings::Th(_) | NicSettings::Elan4(_) => NicPorts::Ideal,
+                    NicSettings::Th(_) | NicSettings::Elan4(_) | NicSettings::Nap(_) => NicPorts::Ideal,
                 }
             }
 
@@ -87,6 +90,7 @@ macro_rules! nics {
                     $(NicSettings::$Name(_) => None,)+
                     NicSettings::Th(settings) => Some(&**settings),
                     NicSettings::Elan4(settings) => Some(&**settings),
+                    NicSettings::Nap(settings) => Some(&**settings),
                 }
             }
 
@@ -95,7 +99,7 @@ macro_rules! nics {
             pub fn reply_places(&self) -> Option<u32> {
                 match self {
                     $(NicSettings::$Name(settings) => settings.reply_places(),)+
-                    NicSettings::Th(_) | NicSettings::Elan4(_) => None,
+                    NicSettings::Th(_) | NicSettings::Elan4(_) | NicSettings::Nap(_) => None,
                 }
             }
         }
@@ -116,7 +120,7 @@ macro_rules! on_nic {
         match $any {
             $crate::NicSettings::Ideal($model) => $run,
             $crate::NicSettings::Bounded($model) => $run,
-            $crate::NicSettings::Th(_) | $crate::NicSettings::Elan4(_) => {
+            $crate::NicSettings::Th(_) | $crate::NicSettings::Elan4(_) | $crate::NicSettings::Nap(_) => {
                 let $model = &$crate::ideal::IdealSettings;
                 $run
             }

@@ -1,8 +1,8 @@
 //! One operation of a NIC, again and again, between processes of two nodes: what is measured with `--nic`.
 //!
 //! Process `i` of the one node, the *caller*, has to do with process `i` of the other. **Ping-pong**: what is sent or put is
-//! answered by the same operation the other way, and the next one follows when the answer has been seen; a get is followed by
-//! the next when its data have been. **A stream**: so many are under way from a caller; the next one follows when one of them
+//! answered by the same operation the other way, and the next one follows when the answer has been seen; a get, or a word, is
+//! followed by the next when its data have been. **A stream**: so many are under way from a caller; the next one follows when one of them
 //! has left its NIC, or a get's data have been seen.
 
 use flitway_engine::Picos;
@@ -49,7 +49,7 @@ impl OperatorSettings {
             there: 1 << 32,
             by: self.by,
             // Who reads data knows when they are there.
-            tells_left: self.outstanding.is_some() && self.verb != Verb::Get,
+            tells_left: self.outstanding.is_some() && !self.verb.comes_back(),
         }
     }
 }
@@ -107,7 +107,7 @@ impl Operator {
     pub fn is_done(&self) -> bool {
         let OperatorSettings { verb, outstanding, .. } = self.settings;
         let sees = match (verb, outstanding) {
-            (Verb::Get, _) => self.is_caller,
+            (verb, _) if verb.comes_back() => self.is_caller,
             (_, None) => true,
             (_, Some(_)) => !self.is_caller,
         };
@@ -150,7 +150,7 @@ impl Program for Operator {
         };
         match completion.what {
             CompletionKind::Left => self.post(todo),
-            CompletionKind::Fetched => {
+            CompletionKind::Fetched | CompletionKind::Loaded => {
                 self.done.record(&completion.story, warm_up);
                 self.post(todo);
             }

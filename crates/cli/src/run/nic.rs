@@ -13,7 +13,7 @@ use flitway_experiment::workload::{NicWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
-use flitway_report::session::nic::program::{Submission, Verb};
+use flitway_report::session::nic::program::Submission;
 use flitway_report::session::nic::{Busy, NicResult, Stage, stage_names};
 use flitway_report::shown::load;
 use std::cell::RefCell;
@@ -100,7 +100,7 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
     let NicWorkload { operation, count, outstanding, processes, .. } = workload;
     let [from, to] = operation.nodes;
     let how = match outstanding {
-        None if operation.verb == Verb::Get => "one after the other".to_owned(),
+        None if operation.verb.comes_back() => "one after the other".to_owned(),
         None => "ping-pong".to_owned(),
         Some(outstanding) => format!("{outstanding} under way"),
     };

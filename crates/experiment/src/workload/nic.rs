@@ -48,10 +48,12 @@ const QUEUE: Parameter = Parameter {
 
 const BY: Parameter = Parameter {
     name: "by",
-    expected: "`sten` or `dma`",
+    expected: "`sten`, `dma`, `pio` or `rendezvous`",
     default: Some("sten"),
-    doc: "How data reach Elan4: `sten`, the processor writes them with commands of which short packets are made, or `dma`, it \
-          writes a descriptor, and the NIC reads them.",
+    doc: "How data reach other NICs. `dma`: the processor writes a descriptor, and the NIC reads them. Elan4: `sten`, the \
+          processor writes them with commands of which short packets are made. That of Dawning 5000: `pio`, it writes small data \
+          with the descriptor; `rendezvous`, it asks the other process by a message where the data go, and then writes one. There \
+          `pio` and `rendezvous` are meant unless another is said.",
 };
 
 /// The operations of NICs.
@@ -64,8 +66,8 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 aliases: &[],
                 doc: "data are written into the memory of a process on another node",
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
-                          seen the event that all data are there. A put of up to `nic.immediate` has its data in the \
-                          descriptor. Source: th-express-2.txt section 4.2.2.",
+                          seen the event that all data are there. On TH Express-2 a put of up to `nic.immediate` has its data in the \
+                          descriptor. Source: th-express-2.txt section 4.2.2; dawning5000.txt section 3.2, the MSG channel.",
                 parameters: &[NODES, QUEUE, BY],
             },
             |choice| operation(Verb::Put, choice),
@@ -86,12 +88,46 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
             Entry {
                 name: "send",
                 aliases: &[],
-                doc: "a mini-packet, up to 120 B, goes into the receive queue of a process on another node",
+                doc: "a message goes into the receive queue of a process on another node",
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
-                          seen it in its receive queue (MPQ). Source: th-express-2.txt section 4.2.1.",
+                          seen it there: on TH Express-2 a mini-packet of up to 120 B in the MPQ (th-express-2.txt section 4.2.1), on Dawning \
+                          5000 all of its slots in the ring of the NAP channel (dawning5000.txt section 3.2).",
                 parameters: &[NODES, QUEUE, BY],
             },
             |choice| operation(Verb::Send, choice),
+        ),
+        (
+            Entry {
+                name: "remote-load",
+                aliases: &[],
+                doc: "a word of the memory of another node is read into a register",
+                details: "Up to 8 B. Its latency is the time from when the caller's processor begins to ask until it has the word. \
+                          Source: dawning5000.txt section 3.2, remote Load/Store.",
+                parameters: &[NODES, QUEUE, BY],
+            },
+            |choice| operation(Verb::Load, choice),
+        ),
+        (
+            Entry {
+                name: "remote-store",
+                aliases: &[],
+                doc: "a word is written into the memory of another node",
+                details: "Up to 8 B. Its latency is the time from when the caller's processor begins to write until it has the answer \
+                          that memory there has the word. Source: dawning5000.txt section 3.2, remote Load/Store.",
+                parameters: &[NODES, QUEUE, BY],
+            },
+            |choice| operation(Verb::Store, choice),
+        ),
+        (
+            Entry {
+                name: "fetch-add",
+                aliases: &[],
+                doc: "a word is added to one in the memory of another node, and what that was before is read",
+                details: "Up to 8 B. Its latency is that of a load. A NIC carries out one at a time. [assumed], beside remote \
+                          Load/Store (dawning5000.txt section 3.2).",
+                parameters: &[NODES, QUEUE, BY],
+            },
+            |choice| operation(Verb::FetchAdd, choice),
         ),
     ],
 );
@@ -132,8 +168,8 @@ pub(super) const KIND: Kind = Kind {
             "nic",
             KindId::Nic,
             ValueKind::Text("OPERATION"),
-            "An operation of NICs between two nodes: put(0-1), get(...), send(...), with queue=hdq or queue=sdq, or by=sten or by=dma, as the NIC has it; \
-             its latency, bandwidth and rate, and where the time goes",
+            "An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...), fetch-add(...), with \
+             queue=... or by=..., as the NIC has it (flitway explain put); its latency, bandwidth and rate, and where the time goes",
         ),
         WorkloadOption::new(
             "size",

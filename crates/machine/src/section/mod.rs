@@ -18,7 +18,7 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
     let before: [Table; 2] = [general::SETTINGS, topology::SETTINGS];
     let kinds = topology::KINDS.iter().map(|row| row.settings);
     let between: [Table; 4] = [routing::SETTINGS, routing::rtb::SETTINGS, packet::SETTINGS, switch::SETTINGS];
-    let after: [Table; 7] = [
+    let after: [Table; 8] = [
         packet::BLOCKS,
         link::SETTINGS,
         link::rates::SETTINGS,
@@ -26,6 +26,7 @@ pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
         host::pcie::SETTINGS,
         host::pci_x::SETTINGS,
         host::platform::SETTINGS,
+        host::hyper_transport::SETTINGS,
     ];
     let architectures =
         switch::ARCHITECTURES.iter().flat_map(|architecture| architecture.settings.iter().copied());

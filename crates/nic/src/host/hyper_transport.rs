@@ -6,8 +6,8 @@
 //! carry data at both edges of the clock. A direction carries one packet after the other. One with `n` bytes of data takes the
 //! time of the bytes that it has beside its data and of `n`, rounded up to words of [`WORD`], at that rate, rounded up to a
 //! picosecond. Beside data have: what is written, and the request of a read, `request` bytes (command and address); the data of
-//! a read `response` bytes (command). A burst of a processor is one packet, the request of a read one without data; posted
-//! writes and the data of reads go in packets of at most `payload` data. HyperTransport keeps posted writes of a device, and
+//! a read `response` bytes (command). A burst of a processor, what the device writes and the data of a read go in packets of at
+//! most `payload` data, the request of a read is one without data. HyperTransport keeps posted writes of a device, and
 //! reads after them, in their order, as `bus` does.
 
 use super::bus::{BusSettings, Reference, plus};
@@ -68,7 +68,7 @@ impl BusSettings for HyperTransportSettings {
     const IS_HALF_DUPLEX: bool = false;
 
     fn written(&self, bytes: u32) -> Picos {
-        self.packet(self.request, bytes)
+        self.packets(self.request, bytes)
     }
 
     fn posted(&self, bytes: u32) -> Picos {

@@ -80,8 +80,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them.
-    pub const ALL: [Verb; 6] =
-        [Verb::Send, Verb::Put, Verb::Get, Verb::Load, Verb::Store, Verb::FetchAdd];
+    pub const ALL: [Verb; 6] = [Verb::Send, Verb::Put, Verb::Get, Verb::Load, Verb::Store, Verb::FetchAdd];
 
     /// Its name.
     #[must_use]

@@ -25,6 +25,8 @@ pub enum Unit {
     Translation,
     /// Data that are read over the bus.
     Read,
+    /// The remote access unit, and waiting for it.
+    Remote,
     /// The network interface: sending, receiving, parsing.
     Interface,
     /// The input processor.
@@ -39,7 +41,7 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 13] = [
+    pub const ALL: [Unit; 14] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
@@ -48,6 +50,7 @@ impl Unit {
         Unit::Engine,
         Unit::Translation,
         Unit::Read,
+        Unit::Remote,
         Unit::Interface,
         Unit::Input,
         Unit::Event,
@@ -67,6 +70,7 @@ impl Unit {
             Unit::Engine => "protocol engine",
             Unit::Translation => "address translation",
             Unit::Read => "data read over the bus",
+            Unit::Remote => "remote access unit",
             Unit::Interface => "network interface",
             Unit::Input => "input processor",
             Unit::Event => "event processor",
@@ -108,6 +112,7 @@ impl Stage {
         Unit::Engine,
         Unit::Translation,
         Unit::Read,
+        Unit::Remote,
         Unit::Event,
         Unit::Bus,
         Unit::Poll,

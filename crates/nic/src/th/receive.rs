@@ -1,6 +1,5 @@
 //! The receive path. See points 7 to 9 of the header of this module.
 
-use crate::host::ring::Ring;
 use super::{
     DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Rings, Th, ThContext, ThEvent, ThSettings,
     Waiter,
@@ -10,6 +9,7 @@ use crate::host::buffer::ReceiveBuffer;
 use crate::host::bus::plus;
 use crate::host::memory::Address;
 use crate::host::program::{Completion, CompletionKind};
+use crate::host::ring::Ring;
 use crate::host::story::{Story, Unit};
 use crate::host::transfer::{Arrivals, Carries, Content};
 use flitway_engine::Picos;

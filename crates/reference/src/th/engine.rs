@@ -109,7 +109,7 @@ impl Host {
         match job.verb {
             Verb::Send => false,
             Verb::Put => job.bytes > self.settings.immediate.into(),
-            Verb::Get => job.is_answer,
+            _ => job.is_answer,
         }
     }
 
@@ -131,7 +131,7 @@ impl Host {
         let header = Host::header(&job, job.there, job.bytes);
         let (payload, from) = match job.verb {
             Verb::Send | Verb::Put => (job.bytes as u16, Some(job.here)),
-            Verb::Get => (REQUEST, None),
+            _ => (REQUEST, None),
         };
         let Job { node, tells_left, .. } = job;
         let packet = Outbound { node, header, payload, from, buffered: 0, tells_left, story };

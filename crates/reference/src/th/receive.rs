@@ -117,8 +117,8 @@ impl Host {
         let Header { name, verb, is_answer, to, bytes, back, .. } = content.header;
         match (verb, is_answer) {
             (Verb::Send, _) => self.wants_entry(to.process, Ring::Mpq, Write::Mini(content)),
-            (Verb::Put, _) | (Verb::Get, true) => self.translate_and_write(Write::Data(content)),
-            (Verb::Get, false) => {
+            (Verb::Put, _) | (_, true) => self.translate_and_write(Write::Data(content)),
+            (_, false) => {
                 let (node, here, there) = (name.0, to, back);
                 let job = Job { name, is_answer: true, verb, node, bytes, here, there, tells_left: false };
                 self.sources

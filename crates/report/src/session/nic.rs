@@ -328,7 +328,7 @@ impl NicResult {
             return None;
         }
         let NicChoice { verb, count, warm_up, outstanding, processes, .. } = self.choice;
-        let both = u32::from(outstanding.is_none() && verb != Verb::Get) + 1;
+        let both = u32::from(outstanding.is_none() && !verb.comes_back()) + 1;
         let operations = f64::from((count + warm_up) * processes * both);
         Some([0, 1].map(|side| self.hosts[side].busy.iter().sum::<u64>() as f64 / operations / 1_000.0))
     }
@@ -564,7 +564,7 @@ impl Session {
             })
         });
         let end = near.0.iter().chain(&far.0).map(Done::last).max().unwrap_or_default();
-        let done = if verb == Verb::Get { near.0 } else { far.0 };
+        let done = if verb.comes_back() { near.0 } else { far.0 };
         let mut latencies: Vec<u64> = done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
         latencies.sort_unstable();
         let is_complete = looks.iter().all(|look| look.is_done);

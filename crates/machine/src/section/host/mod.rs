@@ -1,6 +1,7 @@
 //! `[host]`: the processors, the memory and the bus of a node. Only nodes with a NIC on a bus have them, and the bus is the one
 //! that the NIC has an interface to: each has a file here.
 
+pub(crate) mod hyper_transport;
 pub(crate) mod pci_x;
 pub(crate) mod pcie;
 pub(crate) mod platform;
@@ -17,6 +18,7 @@ use crate::values::Values;
 /// What a NIC has an interface to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bus {
+    HyperTransport,
     Pcie,
     PciX,
 }
@@ -25,6 +27,12 @@ pub(crate) enum Bus {
 const ON_PCIE: When = When {
     selector: &nic::MODEL,
     holds: |_, name| nic::named(name).is_some_and(|it| it.bus == Some(Bus::Pcie)),
+};
+
+/// Settings of NICs on HyperTransport.
+const ON_HYPER_TRANSPORT: When = When {
+    selector: &nic::MODEL,
+    holds: |_, name| nic::named(name).is_some_and(|it| it.bus == Some(Bus::HyperTransport)),
 };
 
 /// Settings of NICs on PCI-X.

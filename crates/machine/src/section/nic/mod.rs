@@ -5,6 +5,7 @@
 pub(crate) mod bounded;
 pub(crate) mod elan4;
 pub(crate) mod ideal;
+pub(crate) mod nap;
 pub(crate) mod th;
 
 use flitway_engine::Picos;
@@ -82,7 +83,8 @@ pub(crate) struct Model {
 }
 
 /// Every NIC.
-pub(crate) static MODELS: &[&Model] = &[&ideal::MODEL, &bounded::MODEL, &th::MODEL, &elan4::MODEL];
+pub(crate) static MODELS: &[&Model] =
+    &[&ideal::MODEL, &bounded::MODEL, &th::MODEL, &elan4::MODEL, &nap::MODEL];
 
 /// The NIC with that name.
 pub(crate) fn named(name: &str) -> Option<&'static Model> {
