@@ -121,14 +121,14 @@ pub struct Post {
 }
 
 /// Who acts when a process has seen something.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Seen {
     /// Its program.
     Program,
     /// Its library, which takes note.
     Library,
     /// Its library, which posts a step.
-    Step(Post),
+    Step(Box<Post>),
 }
 
 /// What comes of an attempt to post.
@@ -370,7 +370,7 @@ impl<D: Device> Host<D> {
                 match seen {
                     Seen::Program => processor.act(at, Some(&completion)),
                     Seen::Library => {}
-                    Seen::Step(post) => processor.todo.push_back(Task::Step(post)),
+                    Seen::Step(post) => processor.todo.push_back(Task::Step(*post)),
                 }
             }
             Event::Free(process) => {
@@ -387,6 +387,7 @@ impl<D: Device> Host<D> {
             return;
         }
         let Some(task) = processor.next(D::SEES_WHILE_WAITING) else { return };
+        let sees = matches!(task, Task::See(_));
         let free = match task {
             Task::Begin => {
                 processor.act(at, None);
@@ -417,8 +418,11 @@ impl<D: Device> Host<D> {
         };
         let processor = &mut self.processors[usize::from(process)];
         processor.free = free;
-        if !processor.waits || free > at {
+        if sees || !processor.waits {
             self.agenda.ask(free, Event::Free(process));
+        } else {
+            // What has come before it waited.
+            self.work(at, process, now, out);
         }
     }
 

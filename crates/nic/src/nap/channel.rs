@@ -56,8 +56,9 @@ struct State {
 struct Account {
     /// Credits that it has, and the number of the next packet, of each process that it sends to.
     of: BTreeMap<Peer, (u32, u64)>,
-    /// Credits that it owes to those that send to it.
+    /// Credits that it owes to those that send to it, of which the NIC does not know, and of which it does.
     owed: BTreeMap<Peer, u32>,
+    known: BTreeMap<Peer, u32>,
 }
 
 /// A descriptor: what is done, and how far it has been taken.
@@ -71,7 +72,7 @@ pub struct Descriptor {
     has_data: bool,
     /// Data that have been taken, in bytes.
     taken: u64,
-    /// Credits that its first packet brings.
+    /// Credits that are owed to whom it is for, of which it tells the NIC.
     credits: u32,
 }
 
@@ -102,8 +103,8 @@ impl Descriptor {
         Peer { node: self.job.to.0, process: self.job.to.1 }
     }
 
-    /// Takes its next packet, and whether that was its last.
-    fn take(&mut self, number: u64, settings: &NapSettings) -> (Outbound, bool) {
+    /// Takes its next packet, and whether that was its last; it has a number and brings credits, if it is for a ring.
+    fn take(&mut self, (number, credits): (u64, u32), settings: &NapSettings) -> (Outbound, bool) {
         let job = &self.job;
         let bytes = match self.kind {
             Kind::Message => u64::from(settings.slot).min(job.bytes - self.taken),
@@ -117,7 +118,6 @@ impl Descriptor {
             Kind::Ask | Kind::Grant => HANDSHAKE,
             Kind::Request => REQUEST,
         };
-        let credits = std::mem::take(&mut self.credits);
         let content = match self.kind {
             Kind::Message | Kind::Ask | Kind::Grant => {
                 let (kind, source) = (self.kind, self.process);
@@ -175,9 +175,10 @@ impl Channels {
         }
     }
 
-    /// A descriptor is in its queue.
-    pub(super) fn queued(&mut self, queue: Queue, descriptor: Descriptor) {
-        self.state(queue).descriptors.push_back(descriptor);
+    /// A descriptor is in its queue: the credits that it tells of, and to whom they are owed.
+    pub(super) fn queued(&mut self, descriptor: Descriptor) -> (Peer, u32) {
+        self.state(descriptor.queue()).descriptors.push_back(descriptor);
+        (descriptor.peer(), descriptor.credits)
     }
 
     /// A request of another node.
@@ -211,14 +212,21 @@ impl Channels {
         }
     }
 
-    /// A process has seen a slot of `peer`: how many credits it returns by a packet of their own.
+    /// A process has seen a slot of `peer`: of how many credits it tells the NIC now.
     pub(super) fn owe(&mut self, process: u8, peer: Peer) -> Option<u32> {
         let owed = self.accounts[usize::from(process)].owed.entry(peer).or_default();
         *owed += 1;
         (*owed >= self.threshold).then(|| std::mem::take(owed))
     }
 
-    /// Credits that `process` owes to `peer`, which a descriptor takes along.
+    /// The NIC knows of credits that `process` owes to `peer`: how many of them a packet of their own brings.
+    pub(super) fn know(&mut self, process: u8, peer: Peer, count: u32) -> Option<u32> {
+        let known = self.accounts[usize::from(process)].known.entry(peer).or_default();
+        *known += count;
+        (*known >= self.threshold).then(|| std::mem::take(known))
+    }
+
+    /// Credits that `process` owes to `peer`, of which a descriptor tells.
     fn take_owed(&mut self, process: u8, peer: Peer) -> u32 {
         self.accounts[usize::from(process)].owed.get_mut(&peer).map_or(0, std::mem::take)
     }
@@ -266,13 +274,14 @@ impl Channels {
         let (place, lacked) = self.turn(cx.at);
         let Some(place) = place else { return Taken { packet: None, lacked } };
         let processes = self.naps.len();
-        let mut number = 0;
+        let mut brings = (0, 0);
         let (descriptors, kind) = if place < processes {
             let descriptors = &mut self.naps[place].descriptors;
             let peer = descriptors.front().expect("it has one").peer();
-            let (credits, next) = self.accounts[place].of.get_mut(&peer).expect("it has a credit");
+            let Account { of, known, .. } = &mut self.accounts[place];
+            let (credits, next) = of.get_mut(&peer).expect("it has a credit");
             *credits -= 1;
-            number = *next;
+            brings = (*next, known.get_mut(&peer).map_or(0, std::mem::take));
             *next += 1;
             (descriptors, 0)
         } else if place < 2 * processes {
@@ -281,7 +290,7 @@ impl Channels {
             (&mut self.requests, 2)
         };
         let first = descriptors.front_mut().expect("it has a packet");
-        let (mut packet, is_last) = first.take(number, settings);
+        let (mut packet, is_last) = first.take(brings, settings);
         let queue = first.queue();
         if let Some(header) = packet.content.header_mut() {
             header.story.pass(Unit::Submission, cx.at);
@@ -394,11 +403,11 @@ impl Nap {
         if let Some(mut descriptor) = descriptor {
             descriptor.job.story.pass(Unit::Processor, cx.at);
             descriptor.job.story.pass(Unit::Bus, there);
-            cx.ask(there, NapEvent::Queued(descriptor.queue(), descriptor));
+            cx.ask(there, NapEvent::Queued(process, descriptor));
         }
     }
 
-    /// The library of a process returns credits to `peer`.
+    /// The library of a process tells the NIC of credits that are owed to `peer`.
     pub(super) fn return_credits(&mut self, cx: &mut NapContext<'_>, process: u8, peer: Peer, count: u32) {
         let there = cx.bus.write_through(self.settings.port(process), cx.at, DOORBELL);
         cx.ask(there, NapEvent::Owed(process, peer, count));

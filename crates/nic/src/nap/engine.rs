@@ -193,8 +193,9 @@ impl Nap {
         self.transmit(cx);
     }
 
-    /// A process owes credits to `peer`, as its library has said.
+    /// A process owes credits to `peer`, as its library has said; enough are brought by a packet of their own.
     pub(super) fn bring_credits(&mut self, cx: &mut NapContext<'_>, process: u8, peer: Peer, count: u32) {
+        let Some(count) = self.channels.know(process, peer, count) else { return };
         self.counts.credits += 1;
         let packet = Outbound {
             to: peer.node,

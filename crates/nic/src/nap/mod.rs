@@ -38,10 +38,13 @@
 //! 4. **Credits.** A ring has `slots` slots, of which each of up to `peers` processes of other nodes that send to it has
 //!    `slots / peers`, rounded down, for ever: these are its credits at the start. Taking a packet of a NAP queue costs a credit
 //!    of the process there; what lacks one waits, and what comes after it in that queue, and nothing else. A process that has
-//!    seen a slot owes its sender a credit. Posting a message, an ask or a grant to that sender takes all that are owed along:
-//!    its first packet brings them. When half of the credits of a sender, rounded up, are owed to it, the library writes so to
-//!    its NIC, in a burst of [`DOORBELL`] that costs the processor nothing, and when that is there a packet of [`CREDITS`] that
-//!    brings them is ready. Credits count when the packet that brings them is dealt with (6), whatever its number.
+//!    seen a slot owes its sender a credit, of which it tells the NIC: with a message, an ask or a grant to that sender that
+//!    it posts, of all that it has not told of; or, when these are half of the credits of a sender, rounded up, by a burst of
+//!    [`DOORBELL`] that costs the processor nothing. The NIC knows of them when it has that. A packet for the ring of that
+//!    sender brings all that the NIC knows of when the packet is taken; and when they are as many as half again, a packet of
+//!    [`CREDITS`] that brings them is ready. Credits count when the packet that brings them is dealt with (6), whatever its
+//!    number. (With `c` credits, of which half are `h`, at most `h - 1` are owed without the NIC knowing and `h - 1` known, less
+//!    than `c`; so no sender waits for credits that wait themselves.)
 //! 5. **Rails.** Packets that are ready go to NIC ports in the order in which they became so: each to that of the next rail, in
 //!    turn, which has, or gets, fewer than `port_packets` in its source queue; they wait if none has. It reaches the NIC port
 //!    `transmit` later, and carries what memory has then. Its lane is a random number. When all packets of a message, or all
@@ -296,8 +299,8 @@ pub struct Outbound {
 pub enum NapEvent {
     /// A processor has written a burst of so many bytes, with the last part of a descriptor.
     Burst(u8, u32, Option<Box<Descriptor>>),
-    /// A descriptor is in a queue.
-    Queued(Queue, Box<Descriptor>),
+    /// A descriptor of a process is in its queue.
+    Queued(u8, Box<Descriptor>),
     /// A process knows of so much more room in a queue.
     Room(Queue, u32),
     /// An engine has prepared a packet.
@@ -436,8 +439,11 @@ impl Device for Nap {
     fn handle(&mut self, cx: &mut NapContext<'_>, event: NapEvent) {
         match event {
             NapEvent::Burst(process, bytes, descriptor) => self.burst(cx, process, bytes, descriptor),
-            NapEvent::Queued(queue, descriptor) => {
-                self.channels.queued(queue, *descriptor);
+            NapEvent::Queued(process, descriptor) => {
+                let (peer, credits) = self.channels.queued(*descriptor);
+                if credits > 0 {
+                    self.bring_credits(cx, process, peer, credits);
+                }
                 self.schedule(cx);
             }
             NapEvent::Room(queue, count) => self.channels.has_room(cx, queue, count),

@@ -4,7 +4,7 @@ use super::channel::{Descriptor, FOLLOW, GRANT};
 use super::{Content, DOORBELL, EVENT, Kind, Nap, NapContext, NapEvent, NapSettings, Peer, SLOT_HEAD, Slot};
 use crate::host::buffer::ReceiveBuffer;
 use crate::host::memory::Address;
-use crate::host::program::{Completion, CompletionKind, Operation, Submission, Verb};
+use crate::host::program::{Completion, CompletionKind, Operation, OperationId, Submission, Verb};
 use crate::host::ring::Ring;
 use crate::host::story::Unit;
 use crate::host::transfer::{Arrivals, Header};
@@ -19,13 +19,16 @@ use std::collections::{BTreeMap, VecDeque};
 pub(super) struct Receive {
     buffer: ReceiveBuffer<Content>,
     /// Packets that have come before their turn: by process, peer and number.
-    early: BTreeMap<(u8, Peer, u64), (Slot, Option<Box<[u8]>>)>,
+    early: BTreeMap<(u8, Peer, u64), Early>,
     /// The number of the next packet of each.
     expected: BTreeMap<(u8, Peer), u64>,
     arrived: Arrivals,
     processes: Box<[Process]>,
     slots: u32,
 }
+
+/// What a packet for a ring says, with its data.
+type Early = (Slot, Option<Box<[u8]>>);
 
 /// What the NIC and its library have for a process.
 #[derive(Debug)]
@@ -42,12 +45,26 @@ struct Process {
 /// What a process is told.
 #[derive(Clone, Copy, Debug)]
 enum Told {
-    /// A slot, from whom.
-    Slot(Slot, Peer),
+    /// A slot.
+    Slot(Filled),
     /// An event record.
     Event,
     /// A word.
     Word,
+}
+
+/// A slot that is filled.
+#[derive(Clone, Copy, Debug)]
+struct Filled {
+    /// From whom.
+    peer: Peer,
+    kind: Kind,
+    /// It is the last of its message.
+    is_last: bool,
+    /// Of what operation it is, where that wants its data, and how many.
+    of: OperationId,
+    byte: u64,
+    of_bytes: u64,
 }
 
 impl Receive {
@@ -74,7 +91,7 @@ impl Receive {
     }
 
     /// What a packet that has come before its turn says, if its turn has come.
-    fn next(&mut self, process: u8, peer: Peer) -> Option<(Slot, Option<Box<[u8]>>)> {
+    fn next(&mut self, process: u8, peer: Peer) -> Option<Early> {
         let expected = self.expected.entry((process, peer)).or_default();
         let next = self.early.remove(&(process, peer, *expected))?;
         *expected += 1;
@@ -173,7 +190,9 @@ impl Nap {
         let of = &mut self.receive.processes[usize::from(process)];
         of.slots += 1;
         assert!(of.slots <= self.receive.slots, "credits are slots of the ring");
-        of.told.push_back(Told::Slot(slot, peer));
+        let Slot { kind, is_last, header: Header { of: operation, byte, of_bytes, .. }, .. } = slot;
+        let filled = Filled { peer, kind, is_last, of: operation, byte, of_bytes };
+        of.told.push_back(Told::Slot(filled));
         cx.tell(posted.visible, process, completion);
     }
 
@@ -234,10 +253,10 @@ impl Nap {
     ) -> Seen {
         let of = &mut self.receive.processes[usize::from(process)];
         match of.told.pop_front().expect("it was told") {
-            Told::Slot(slot, peer) => {
+            Told::Slot(slot) => {
                 of.slots -= 1;
-                if let Some(count) = self.channels.owe(process, peer) {
-                    self.return_credits(cx, process, peer, count);
+                if let Some(count) = self.channels.owe(process, slot.peer) {
+                    self.return_credits(cx, process, slot.peer, count);
                 }
                 self.library(process, &slot, completion)
             }
@@ -253,8 +272,8 @@ impl Nap {
     }
 
     /// What comes of a slot that a process has seen.
-    fn library(&mut self, process: u8, slot: &Slot, completion: &Completion) -> Seen {
-        let Header { of, byte, of_bytes, .. } = slot.header;
+    fn library(&mut self, process: u8, slot: &Filled, completion: &Completion) -> Seen {
+        let Filled { of, byte, of_bytes, .. } = *slot;
         let (number, story) = (of.number, completion.story);
         match slot.kind {
             Kind::Ask => {
@@ -268,12 +287,12 @@ impl Nap {
                     by: Submission::Rendezvous,
                     tells_left: false,
                 };
-                Seen::Step(Post { operation, number, story, step: GRANT })
+                Seen::Step(Box::new(Post { operation, number, story, step: GRANT }))
             }
             Kind::Grant => {
                 let asked = self.receive.processes[usize::from(process)].asked.remove(&number);
                 let operation = asked.expect("a process that asked is granted once");
-                Seen::Step(Post { operation, number, story, step: FOLLOW })
+                Seen::Step(Box::new(Post { operation, number, story, step: FOLLOW }))
             }
             _ if slot.is_last => Seen::Program,
             _ => Seen::Library,
