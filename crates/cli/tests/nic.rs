@@ -12,14 +12,20 @@ use std::path::PathBuf;
 fn every_wrong_nic_operation_has_its_message_and_status_2() {
     let put = ["run", "nrc", "--nic", "put(0-1)"];
     let with = |more: &[&'static str]| [&put[..], more].concat();
-    let cases: [(Vec<&str>, &[&str]); 14] = [
+    let dawning = |operation| vec!["run", "dawning5000-single", "--nic", operation];
+    let cases: [(Vec<&str>, &[&str]); 19] = [
         (vec!["run", "nrc", "--nic", "putt(0-1)"], &["--nic", "did you mean `put`?"]),
         (vec!["run", "nrc", "--nic", "put"], &["--nic", "two nodes"]),
         (vec!["run", "nrc", "--nic", "put(0-0)"], &["--nic", "two nodes"]),
         (vec!["run", "nrc", "--nic", "put(0-24)"], &["--nic", "no node 24"]),
         (vec!["run", "nrc", "--nic", "put(0-1, queue=dma)"], &["--nic", "`hdq` or `sdq`"]),
         (vec!["run", "nrc", "--nic", "send(0-1)", "--size", "1KiB"], &["--size", "120 B", "use `put`"]),
-        (vec!["run", "dawning5000", "--nic", "put(0-1)"], &["--nic", "nic.model=th"]),
+        (vec!["run", "mesh-8x8", "--nic", "put(0-1)"], &["--nic", "nic.model=th"]),
+        (dawning("put(0-1, by=pio)"), &["--nic", "`by=rendezvous` and `by=dma`"]),
+        (dawning("send(0-16)"), &["--nic", "no node 16"]),
+        (dawning("put(0-1, queue=hdq)"), &["--nic", "has no put with `queue=hdq`"]),
+        (vec!["run", "nrc", "--nic", "remote-load(0-1)"], &["--nic", "has no remote-load"]),
+        ([&dawning("remote-load(0-1)")[..], &["--size", "9B"]].concat(), &["--size", "8 B", "use `get`"]),
         (with(&["--size", "8"]), &["--size", "has no unit"]),
         (with(&["--size", "64B..8B"]), &["--size", "use `8B..64B`"]),
         (with(&["--processes", "9"]), &["--processes", "queue=sdq"]),
@@ -121,4 +127,27 @@ fn a_nic_operation_is_shown_with_its_stages_and_a_page() {
     ]);
     assert_eq!(lost.status.code(), Some(1), "{}", stderr(&lost));
     assert!(stderr(&lost).contains("events dropped in the NIC of node"), "{}", stderr(&lost));
+}
+
+/// What the NIC of Dawning 5000 is asked for, from a terminal: each operation, sizes that double, and what limits a stream.
+#[test]
+fn operations_of_dawning_5000_are_shown() {
+    let run = |operation: &str, more: &[&str]| {
+        let output =
+            flitway(&[&["run", "dawning5000-single", "--nic", operation, "--count", "3"], more].concat());
+        assert!(output.status.success(), "{operation}: {}", stderr(&output));
+        stdout(&output)
+    };
+    for (operation, by) in [("put(0-1)", "by rendezvous"), ("send(0-1)", "by pio"), ("get(0-1)", "by dma")] {
+        let text = run(operation, &["--size", "8B..64KiB"]);
+        for part in [by, "8 B", "64 KiB", "near     DMA engine", "far      polling", "network  switches"] {
+            assert!(text.contains(part), "{operation}: {part}: {text}");
+        }
+    }
+    assert!(run("send(0-1)", &[]).contains("1730.0"), "1.4 us, two links of 0.1 us, a switch of 0.13 us");
+    for word in ["remote-load(0-1)", "remote-store(0-1)", "fetch-add(0-1)"] {
+        assert!(run(word, &["--size", "4B"]).contains("near     remote access unit"), "{word}");
+    }
+    let stream = run("send(0-1)", &["--size", "1KiB", "--outstanding", "16", "--count", "100"]);
+    assert!(stream.contains("limited by"), "{stream}");
 }

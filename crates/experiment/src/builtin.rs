@@ -31,6 +31,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("th-nic-latency", include_str!("../../../experiments/th-nic-latency.toml")),
         ("th-nic-rate", include_str!("../../../experiments/th-nic-rate.toml")),
         ("elan4-latency", include_str!("../../../experiments/elan4-latency.toml")),
+        ("nap-latency", include_str!("../../../experiments/nap-latency.toml")),
         ("th-errors", include_str!("../../../experiments/th-errors.toml")),
         ("qsnet2-hold", include_str!("../../../experiments/qsnet2-hold.toml")),
         ("qsnet2-pairs", include_str!("../../../experiments/qsnet2-pairs.toml")),

@@ -395,6 +395,7 @@ fn load_with_example(setting: &Setting) {
         }
         "routing.algorithm" => _ = load("mesh-8x8", &[&chosen, &own]),
         "nic.model" => _ = load("hpp-switch", &[&chosen, &own]),
+        "host.platform" if names[0] == "dawning" => _ = load("hpp-switch", &[&chosen, &own]),
         "host.platform" => _ = load("elite4", &[&chosen, &own]),
         _ => {
             let is_of_it = |machine: &Machine| machine.to_json()["switch"]["architecture"] == names[0];

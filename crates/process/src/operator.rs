@@ -2,8 +2,8 @@
 //!
 //! Process `i` of the one node, the *caller*, has to do with process `i` of the other. **Ping-pong**: what is sent or put is
 //! answered by the same operation the other way, and the next one follows when the answer has been seen; a get, or a word, is
-//! followed by the next when its data have been. **A stream**: so many are under way from a caller; the next one follows when one of them
-//! has left its NIC, or a get's data have been seen.
+//! followed by the next when its data have been. **A stream**: so many are under way from a caller; the next one follows when
+//! one of them has left its NIC, or a get's data have been seen.
 
 use flitway_engine::Picos;
 use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};

@@ -36,7 +36,7 @@ fn unloaded_operations_take_what_the_closed_form_says() {
     let mut tried = 0;
     for (machine, nodes) in machines {
         let session = session(machine, &["nic.model=th", "nic.atc.preloaded=true"], 1);
-        for verb in Verb::ALL {
+        for verb in [Verb::Send, Verb::Put, Verb::Get] {
             for by in [Submission::Hdq, Submission::Sdq] {
                 for bytes in [1, 8, 60, 96, 97, 120, 121, 250, 256] {
                     let choice = NicChoice { verb, nodes, by, bytes, ..PUT };

@@ -41,7 +41,7 @@ use flitway_fabric::chip::Offers;
 use flitway_fabric::{Delivery, Endpoint, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet, Up};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
-use program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
+use program::{Completion, Operation, Program, Submission, Verb};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -394,8 +394,7 @@ impl<D: Device> Host<D> {
                 at
             }
             Task::See(mut completion) => {
-                let is_loaded = completion.what == CompletionKind::Loaded;
-                let poll = if is_loaded { Picos(0) } else { self.settings.poll };
+                let poll = if completion.needs_poll() { self.settings.poll } else { Picos(0) };
                 let seen = plus(at, poll);
                 completion.story.pass(Unit::Poll, seen);
                 if !processor.waits {

@@ -170,6 +170,14 @@ pub struct Completion {
     pub story: Story,
 }
 
+impl Completion {
+    /// Whether it is in memory that its process polls, not in a register.
+    #[must_use]
+    pub fn needs_poll(&self) -> bool {
+        self.what != CompletionKind::Loaded
+    }
+}
+
 /// What happens to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompletionKind {

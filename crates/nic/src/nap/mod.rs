@@ -4,8 +4,8 @@
 //!
 //! A process has a *NAP channel* for short messages and an *MSG channel* for long ones: of each a queue of descriptors on the
 //! NIC, and in the memory of the process a ring of equal slots (NAP) and a ring of event records (MSG), which it polls.
-//! *DMA engines* make packets for all channels. The *remote access unit* loads, stores and adds words of other nodes. The *rails*
-//! are NIC ports, one in each. The *library* of a process is what it does by itself, without its program: credits and
+//! *DMA engines* make packets for all channels. The *remote access unit* loads, stores and adds words of other nodes. The
+//! *rails* are NIC ports, one in each. The *library* of a process is what it does by itself, without its program: credits and
 //! rendezvous. The bus is `hyper_transport`: process `i` belongs to port `i` modulo the ports, and all that goes between the
 //! NIC and that process or its memory goes through that port, whatever engine or rail it has to do with. Addresses are
 //! physical and memory is pinned ("a globally unified physical address space"), so nothing is translated.
@@ -23,8 +23,8 @@
 //! 2. **Posting.** The processor waits until, as far as it knows, the queue has fewer than `depth` descriptors, and goes on
 //!    seeing what comes meanwhile. Then it is busy for `issue`, and writes the descriptor in bursts, one behind the other, each
 //!    of which goes over the bus when it has been written. The NIC has the descriptor when it has the last burst. It is out of
-//!    the queue when its last packet has been taken (3). Whenever `depth / 4` descriptors, rounded up, have gone out of it since
-//!    it last did, the NIC writes so into memory: [`POINTER`] bytes. When memory has them the process knows, in no time.
+//!    the queue when its last packet has been taken (3). Whenever `depth / 4` descriptors, rounded up, have gone out of it
+//!    since it last did, the NIC writes so into memory: [`POINTER`] bytes. When memory has them the process knows, in no time.
 //! 3. **Engines.** A free engine takes *one packet*: the next of the first descriptor of a queue. Queues take turns: the NAP
 //!    queues of all processes in their order, their MSG queues, and the requests of other nodes; the search begins behind the
 //!    queue from which the last was taken. A NAP queue is passed over while its first descriptor lacks a credit (4). Packets
@@ -36,15 +36,17 @@
 //!    are there; one that has its data, or needs none, `start` after it was taken. The engine is free when its packet is taken
 //!    by a rail.
 //! 4. **Credits.** A ring has `slots` slots, of which each of up to `peers` processes of other nodes that send to it has
-//!    `slots / peers`, rounded down, for ever: these are its credits at the start. Taking a packet of a NAP queue costs a credit
-//!    of the process there; what lacks one waits, and what comes after it in that queue, and nothing else. A process that has
-//!    seen a slot owes its sender a credit, of which it tells the NIC: with a message, an ask or a grant to that sender that
-//!    it posts, of all that it has not told of; or, when these are half of the credits of a sender, rounded up, by a burst of
-//!    [`DOORBELL`] that costs the processor nothing. The NIC knows of them when it has that. A packet for the ring of that
-//!    sender brings all that the NIC knows of when the packet is taken; and when they are as many as half again, a packet of
-//!    [`CREDITS`] that brings them is ready. Credits count when the packet that brings them is dealt with (6), whatever its
-//!    number. (With `c` credits, of which half are `h`, at most `h - 1` are owed without the NIC knowing and `h - 1` known, less
-//!    than `c`; so no sender waits for credits that wait themselves.)
+//!    `slots / peers`, rounded down, for ever: these are its credits at the start. (Who makes programs sees to it that no ring
+//!    has more senders.) Taking a packet of a NAP queue costs a
+//!    credit of the process there; what lacks one waits, and what comes after it in that queue, and nothing else. A process
+//!    that has seen a slot owes its sender a credit, of which it tells the NIC: with the next message, ask or grant to that
+//!    sender that it posts, of all that it owes then, when its processor comes to it; or, when these are half of the credits of
+//!    a sender, rounded up, by a burst of [`DOORBELL`] that costs the processor nothing. The NIC knows of them when it has the
+//!    descriptor or the burst. A packet for the ring of that sender brings all that the NIC knows of when it is taken. When
+//!    those that the NIC knows of come to half, a packet of [`CREDITS`] brings them, which is ready at once. Credits count when
+//!    the packet that brings them is dealt with (6), whatever its number. (Of `c` credits, half of which are `h`, less than `h`
+//!    are owed without the NIC knowing for long, and less than `h` known: together less than `c`. So no sender waits for
+//!    credits that wait themselves.)
 //! 5. **Rails.** Packets that are ready go to NIC ports in the order in which they became so: each to that of the next rail, in
 //!    turn, which has, or gets, fewer than `port_packets` in its source queue; they wait if none has. It reaches the NIC port
 //!    `transmit` later, and carries what memory has then. Its lane is a random number. When all packets of a message, or all
@@ -66,12 +68,13 @@
 //!    and who waits gets one in the order in which they came. Then it is written: [`EVENT`]. A process that has seen a quarter
 //!    of the entries, rounded up, since it last did writes so to the NIC, in a burst of [`DOORBELL`] that costs it nothing.
 //! 8. **Words** of up to [`WORD`]. The processor waits while `words` of its process are under way, seeing what comes, and
-//!    writes a burst (the data of a store or of what is added, nothing for a load), without `issue`. `remote` after that is
-//!    there a packet is ready: [`LOAD`], or [`STORE`] with a word. Where it is dealt with a load reads the word; a store writes it, and is done
-//!    when memory has it; an addition, of which a NIC does one at a time in the order in which they came, reads the word and
-//!    then writes the sum, and is over when memory has that. `remote` after the word has been read, or stored, a packet of
-//!    [`ANSWER`] is ready. When it is dealt with the word is no longer under way, and written to the processor (nothing for a
-//!    store), which sees it in no time when it is there. It comes to `here`; what is added is the word that was there.
+//!    writes a burst without `issue`: the data of a store or of what is added, nothing for a load. `remote` after the NIC has
+//!    that a packet is ready: [`LOAD`], or [`STORE`] with a word. Where it is dealt with a load reads the word; a store writes
+//!    it, and is done when memory has it; an addition, of which a NIC does one at a time in the order in which they came, reads
+//!    the word and then writes the sum, and is over when memory has that. `remote` after the word has been read, or stored, a
+//!    packet of [`ANSWER`] is ready. When that is dealt with the word is no longer under way, and is written to the processor,
+//!    a write without data for a store; the process sees it, in no time, when that is there. It comes to `here` (what is added
+//!    is the word that memory had there when the packet reached its NIC port).
 //!
 //! What comes of something in no time comes at once, before whatever else has that date. Where several things come of one, they
 //! come in the order in which the points above name them; what may be taken is looked for last.

@@ -25,6 +25,7 @@ pub(super) struct Receive {
     arrived: Arrivals,
     processes: Box<[Process]>,
     slots: u32,
+    peers: u32,
 }
 
 /// What a packet for a ring says, with its data.
@@ -38,6 +39,8 @@ struct Process {
     events: Ring<Completion>,
     /// What it sees next, the first first.
     told: VecDeque<Told>,
+    /// Those that have sent to its ring.
+    senders: u32,
     /// Puts that it has asked another process for, by their number.
     asked: BTreeMap<u64, Operation>,
 }
@@ -73,6 +76,7 @@ impl Receive {
             slots: 0,
             events: Ring::new(settings.events),
             told: VecDeque::new(),
+            senders: 0,
             asked: BTreeMap::new(),
         };
         Receive {
@@ -82,6 +86,7 @@ impl Receive {
             arrived: Arrivals::default(),
             processes: (0..processes).map(process).collect(),
             slots: settings.slots,
+            peers: settings.peers,
         }
     }
 
@@ -92,7 +97,12 @@ impl Receive {
 
     /// What a packet that has come before its turn says, if its turn has come.
     fn next(&mut self, process: u8, peer: Peer) -> Option<Early> {
-        let expected = self.expected.entry((process, peer)).or_default();
+        let of = &mut self.processes[usize::from(process)];
+        let expected = self.expected.entry((process, peer)).or_insert_with(|| {
+            of.senders += 1;
+            0
+        });
+        assert!(of.senders <= self.peers, "a ring has slots for so many senders");
         let next = self.early.remove(&(process, peer, *expected))?;
         *expected += 1;
         Some(next)

@@ -124,17 +124,13 @@ impl Outcome {
     }
 }
 
-/// Runs `scripts`, by node and process, to their end; `first` says what memory has at the start where an operation names it.
-pub(crate) fn run(
-    settings: &NapSettings,
-    fabric: &Fabric<SpSettings>,
+/// The bytes that operations name, by node, process and place, with what memory has there at the start.
+fn places(
+    nodes: u32,
     scripts: &[Vec<Vec<Operation>>],
     first: impl Fn(u32, u8, u64) -> u8,
-    threads: u32,
-) -> Outcome {
-    let fabric = Fabric { nic_ports: NicPorts::Bounded, ..fabric.clone() };
-    let clock = Clock::new(100_000_000).unwrap();
-    let mut places: Vec<BTreeMap<(u8, u64), u8>> = vec![BTreeMap::new(); fabric.nodes() as usize];
+) -> Vec<BTreeMap<(u8, u64), u8>> {
+    let mut places: Vec<BTreeMap<(u8, u64), u8>> = vec![BTreeMap::new(); nodes as usize];
     for (node, of_node) in (0..).zip(scripts) {
         for (process, operation) in
             (0..).zip(of_node).flat_map(|(process, of)| of.iter().map(move |it| (process, it)))
@@ -148,6 +144,20 @@ pub(crate) fn run(
             }
         }
     }
+    places
+}
+
+/// Runs `scripts`, by node and process, to their end; `first` says what memory has at the start where an operation names it.
+pub(crate) fn run(
+    settings: &NapSettings,
+    fabric: &Fabric<SpSettings>,
+    scripts: &[Vec<Vec<Operation>>],
+    first: impl Fn(u32, u8, u64) -> u8,
+    threads: u32,
+) -> Outcome {
+    let fabric = Fabric { nic_ports: NicPorts::Bounded, ..fabric.clone() };
+    let clock = Clock::new(100_000_000).unwrap();
+    let places = places(fabric.nodes(), scripts, first);
     let surroundings = Surroundings {
         clock,
         idle: {

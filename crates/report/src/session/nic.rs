@@ -104,6 +104,8 @@ pub enum NicMisfit {
         most: u64,
         /// Where that stands.
         source: &'static str,
+        /// What takes as many.
+        instead: Option<Verb>,
     },
     /// There are not as many queues.
     NoQueue {
@@ -137,11 +139,8 @@ impl fmt::Display for NicMisfit {
             NicMisfit::NoNode { node, nodes } => {
                 write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
             }
-            NicMisfit::TooLarge { verb: Verb::Send, bytes, most, source } => {
-                write!(f, "{bytes} B are more than a mini-packet carries, {most} B ({source})")
-            }
-            NicMisfit::TooLarge { bytes, most, source, .. } => {
-                write!(f, "{bytes} B are more than one operation transfers, {most} B ({source})")
+            NicMisfit::TooLarge { verb, bytes, most, source, .. } => {
+                write!(f, "{bytes} B are more than one {} takes, {most} B ({source})", verb.name())
             }
             NicMisfit::NoQueue { by, queues, .. } => write!(
                 f,
@@ -165,8 +164,8 @@ impl NicMisfit {
     pub fn help(self) -> Option<String> {
         match self {
             NicMisfit::NoOperations => {
-                let text = "use `--set nic.model=th`, the NIC of TH Express-2 (`flitway explain th`), or on Elite4s \
-                            `--set nic.model=elan4`, that of QsNetII";
+                let text = "use `--set nic.model=th`, the NIC of TH Express-2 (`flitway explain th`), \
+                            `--set nic.model=nap`, that of Dawning 5000, or on Elite4s `--set nic.model=elan4`, that of QsNetII";
                 Some(text.to_owned())
             }
             NicMisfit::NoNode { .. } | NicMisfit::Misses(_) => None,
@@ -174,7 +173,9 @@ impl NicMisfit {
                 has.into_iter().flatten().next().map(|verb| format!("use `{}`", verb.name()))
             }
             NicMisfit::NoWay { ways, .. } => ways.first().map(|&way| format!("use `{}`", written(way))),
-            NicMisfit::TooLarge { verb: Verb::Send, .. } => Some("use `put`, which takes more".to_owned()),
+            NicMisfit::TooLarge { instead: Some(verb), .. } => {
+                Some(format!("use `{}`, which takes more", verb.name()))
+            }
             NicMisfit::TooLarge { most, .. } => Some(format!("use several of up to {most} B")),
             NicMisfit::NoQueue { by: Submission::Hdq, others, .. } => {
                 Some(format!("use `queue=sdq`: there are {others} of those"))
@@ -488,7 +489,13 @@ impl Session {
         let NicChoice { verb, bytes, by, processes, .. } = choice;
         let (most, source) = nic.most(verb);
         if bytes > most {
-            return Err(NicMisfit::TooLarge { verb, bytes, most, source });
+            let instead = match verb {
+                Verb::Send | Verb::Store => Some(Verb::Put),
+                Verb::Load => Some(Verb::Get),
+                Verb::Put | Verb::Get | Verb::FetchAdd => None,
+            };
+            let instead = instead.filter(|&other| !nic.ways(other).is_empty() && bytes <= nic.most(other).0);
+            return Err(NicMisfit::TooLarge { verb, bytes, most, source, instead });
         }
         let queues = nic.queues(by);
         if processes > queues {

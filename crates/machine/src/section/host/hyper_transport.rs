@@ -1,11 +1,12 @@
 //! HyperTransport, and the hosts of the prototype of Dawning 5000.
 //!
 //! Ports, width and clock are those of dawning5000.txt section 6; packets those of the HyperTransport I/O Link Specification
-//! \[LIT\]. The times of the host are *solved*, from one input: software and both NICs take 1.4 us of a message (mechanisms 1.8,
-//! OQ-H17), half of it on each side. Of a message of 8 B (a send) the sender's 700 ns have in them a cycle of the NIC port and
-//! nine flits of the link, 100 ns at 100 MHz, which the network has; 16 ns for a burst, 40 ns for 24 B over the bus, and the NIC
-//! (`nic.start`, `nic.transmit`, 150 ns). What is left of both sides, 394 ns and 510 ns, is 100 ns each way between bus and
-//! processor or memory and otherwise software (`nic.issue`, `host.poll`): that division, and that of the NIC, is \[assumed\].
+//! \[LIT\]. The times of the host are *solved*, from one input: software and both NICs take 1.4 us of a message (mechanisms
+//! 1.8, OQ-H17), half of it on each side. Of a message of 8 B (a send) the sender's 700 ns have in them a cycle of the NIC port
+//! and nine flits of the link, 100 ns at 100 MHz, which the network has; 16 ns for a burst, 40 ns for 24 B over the bus, and
+//! the NIC (`nic.start`, `nic.transmit`, 150 ns). What is left of both sides, 394 ns and 510 ns, is 100 ns each way between bus
+//! and processor or memory and otherwise software (`nic.issue`, `host.poll`): that division, and that of the NIC, is
+//! \[assumed\].
 
 use flitway_engine::Picos;
 use flitway_nic::host::HostSettings;

@@ -1,0 +1,181 @@
+//! The NIC of Dawning 5000 on machines of HPP Switches: closed forms, what limits a stream, rails, what does not fit.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+use flitway_machine::Machine;
+use flitway_report::session::Session;
+use flitway_report::session::nic::program::{Submission, Verb};
+use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult, Stage};
+use std::sync::atomic::AtomicBool;
+
+const SEND: NicChoice = NicChoice {
+    verb: Verb::Send,
+    nodes: [0, 1],
+    by: Submission::Pio,
+    bytes: 8,
+    count: 1,
+    warm_up: 0,
+    outstanding: None,
+    processes: 1,
+};
+
+const PUT: NicChoice = NicChoice { verb: Verb::Put, by: Submission::Dma, ..SEND };
+
+/// Every way of every operation, and sizes that are one packet.
+const WAYS: [(Verb, Submission, [u64; 6]); 8] = [
+    (Verb::Send, Submission::Pio, [1, 8, 13, 128, 129, 1024]),
+    (Verb::Send, Submission::Dma, [1, 8, 63, 64, 65, 1024]),
+    (Verb::Put, Submission::Rendezvous, [1, 8, 63, 64, 1000, 1024]),
+    (Verb::Put, Submission::Dma, [1, 8, 63, 64, 1000, 1024]),
+    (Verb::Get, Submission::Dma, [1, 8, 63, 64, 1000, 1024]),
+    (Verb::Load, Submission::Pio, [1, 2, 3, 4, 5, 8]),
+    (Verb::Store, Submission::Pio, [1, 2, 3, 4, 5, 8]),
+    (Verb::FetchAdd, Submission::Pio, [1, 2, 3, 4, 5, 8]),
+];
+
+fn session(machine: &str, set: &[&str], threads: u32) -> Session {
+    let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
+    Session::new(Machine::load(machine, &set).unwrap_or_else(|problems| panic!("{problems}")), 1, threads)
+}
+
+fn run(session: &Session, choice: NicChoice) -> NicResult {
+    let run = session.fit_nic(choice).unwrap();
+    let result = session.nic(&run, &AtomicBool::new(false), &mut |_| {});
+    assert!(result.is_complete, "{choice:?}");
+    result
+}
+
+fn sum(result: &NicResult, holds: impl Fn(Stage) -> bool) -> f64 {
+    result.stages().iter().filter(|(stage, _)| holds(*stage)).map(|(_, ns)| ns).sum()
+}
+
+fn counter(result: &NicResult, side: usize, name: &str) -> u64 {
+    result.counters_of(side).iter().find(|(it, _)| *it == name).map(|(_, count)| *count).unwrap()
+}
+
+/// The first operation of an idle machine takes what the closed form says, to the picosecond, and its stages sum to that.
+#[test]
+fn unloaded_operations_take_what_the_closed_form_says() {
+    let machines: [(&str, [u32; 2], &[&str]); 4] = [
+        ("dawning5000-single", [0, 15], &[]),
+        (
+            "dawning5000-single",
+            [3, 2],
+            &["host.bus.ports=1", "host.burst=8 B", "nic.immediate=0 B", "rails=3"],
+        ),
+        ("hpp-switch", [1, 9], &["host.bus.read_request=16 B", "host.bus.reads=64", "nic.start=33 ns"]),
+        ("dawning5000", [1000, 3], &[]),
+    ];
+    for (machine, nodes, set) in machines {
+        let session = session(machine, set, 1);
+        for (verb, by, sizes) in WAYS {
+            for bytes in sizes {
+                let choice = NicChoice { verb, nodes, by, bytes, ..SEND };
+                let result = run(&session, choice);
+                let latency = result.latencies()[0];
+                assert_eq!(Some(latency), result.zero_load.map(|time| time.0), "{machine}: {choice:?}");
+                let stages = sum(&result, |_| true) * 1e3;
+                assert!((stages - latency as f64).abs() < 1e-3, "{machine}: {choice:?}: {stages}");
+            }
+        }
+    }
+}
+
+/// Mechanisms 1.8: "software + both NICs 1.4 us; two links incl. SerDes 0.2 us; switch 0.13 us; sum 1.73 us", an input.
+#[test]
+fn hosts_are_solved_from_the_budget_of_a_message() {
+    let result = run(&session("dawning5000-single", &[], 1), SEND);
+    assert_eq!(result.latencies(), [1_730_000]);
+    let network = 130_000 + 200_000;
+    // A cycle of the NIC port and nine flits are in the sender's half.
+    let near = sum(&result, |stage| matches!(stage, Stage::Near(_))) * 1e3 + 100_000.0;
+    let far = sum(&result, |stage| matches!(stage, Stage::Far(_))) * 1e3;
+    assert_eq!((near, far, near + far), (700_000.0, 700_000.0, 1_730_000.0 - f64::from(network)));
+}
+
+/// dawning5000.txt section 3.2: the NIC does "data distribution and aggregation across multiple network layers".
+#[test]
+fn packets_of_one_operation_go_over_all_rails() {
+    let bandwidth = |rails: &str, choice: NicChoice| {
+        let machine = session("dawning5000-single", &[&format!("rails={rails}")], 1);
+        run(&machine, NicChoice { bytes: 64 << 10, count: 4, ..choice }).bandwidth_mb_per_s().unwrap()
+    };
+    for choice in [PUT, NicChoice { verb: Verb::Get, ..PUT }, NicChoice { by: Submission::Rendezvous, ..PUT }]
+    {
+        let [one, two, four] = ["1", "2", "4"].map(|rails| bandwidth(rails, choice));
+        // A link carries 2 B in 10 ns, with 10 B beside 1 KiB of data.
+        assert!((185.0..198.1).contains(&one), "{choice:?}: {one} MB/s");
+        assert!(two > 1.85 * one && four > 3.2 * one, "{choice:?}: {one}, {two}, {four} MB/s");
+        // A port of the bus carries 64 B in 85 ns.
+        assert!(four < 752.9, "{choice:?}: {four} MB/s");
+    }
+}
+
+/// P-DN-040 to P-DN-042: two HyperTransport interfaces of 6.4 Gbit/s. Processes of one port share it, those of both do not.
+#[test]
+fn ports_of_the_bus_carry_what_their_processes_move() {
+    let stream = NicChoice { bytes: 64 << 10, count: 6, warm_up: 2, outstanding: Some(2), ..PUT };
+    let of = |ports: &str, processes| {
+        let machine = session("dawning5000-hpp", &[&format!("host.bus.ports={ports}"), "nic.engines=16"], 1);
+        let result = run(&machine, NicChoice { processes, ..stream });
+        (result.bandwidth_mb_per_s().unwrap(), result.limit().map(|limit| limit.part))
+    };
+    let [one, shared, own] = [of("1", 1), of("1", 2), of("2", 2)];
+    // 64 B are 72 B of a write: 711 MB/s come in through a port, less the event records.
+    for (bandwidth, limit) in [one, shared] {
+        assert!((690.0..711.2).contains(&bandwidth), "{bandwidth} MB/s");
+        assert_eq!(limit, Some("bus from the NIC"));
+    }
+    assert!(own.0 > 1.9 * one.0, "{one:?} {own:?}");
+}
+
+/// A sender has so many credits of a ring, and waits for them to come back.
+#[test]
+fn a_stream_of_messages_waits_for_credits() {
+    let stream = NicChoice { bytes: 512, count: 200, warm_up: 20, outstanding: Some(16), ..SEND };
+    let of = |peers: &str| {
+        let result = run(&session("dawning5000", &[&format!("nic.nap.peers={peers}")], 1), stream);
+        (result.rate_per_s().unwrap(), result.limit().map(|limit| limit.part), counter(&result, 0, LACKED))
+    };
+    const LACKED: &str = "packets that lacked a credit";
+    let [four, all] = ["16", "1"].map(of);
+    assert_eq!(four.1, Some("wait for credits of a NAP channel"));
+    assert!(all.0 > 1.5 * four.0 && all.2 == 0 && four.2 > 100, "{four:?} {all:?}");
+}
+
+/// A ping-pong brings credits back with its own packets, a stream by packets of their own.
+#[test]
+fn credits_come_back_with_what_goes_the_other_way() {
+    let machine = session("dawning5000", &[], 1);
+    const ALONE: &str = "packets that bring credits alone";
+    let ping_pong = run(&machine, NicChoice { count: 50, ..SEND });
+    assert_eq!([0, 1].map(|side| counter(&ping_pong, side, ALONE)), [0, 0]);
+    let stream = run(&machine, NicChoice { count: 50, outstanding: Some(4), ..SEND });
+    assert_eq!([0, 1].map(|side| counter(&stream, side, ALONE)), [0, 25], "two of four at a time");
+}
+
+#[test]
+fn threads_change_nothing() {
+    let choice = NicChoice { nodes: [1, 900], count: 10, outstanding: Some(4), processes: 3, ..SEND };
+    for (verb, by, [.., bytes]) in WAYS {
+        let bytes = if bytes > 8 { 3_000 } else { bytes };
+        let of =
+            |threads| run(&session("dawning5000", &[], threads), NicChoice { verb, by, bytes, ..choice });
+        assert_eq!(of(1).to_json()["nic"], of(2).to_json()["nic"]);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    let machine = session("dawning5000-single", &[], 1);
+    assert_eq!(machine.nic_way(Verb::Send, None), Ok(Submission::Pio));
+    assert_eq!(machine.nic_way(Verb::Put, None), Ok(Submission::Rendezvous));
+    let misfit = |verb, by| machine.nic_way(verb, Some(by)).unwrap_err().to_string();
+    let text = "the NIC of this machine has no put with `by=pio`: it has `by=rendezvous` and `by=dma`";
+    assert_eq!(misfit(Verb::Put, Submission::Pio), text);
+    let word = NicChoice { verb: Verb::Load, bytes: 9, ..SEND };
+    assert!(matches!(machine.fit_nic(word).unwrap_err(), NicMisfit::TooLarge { most: 8, .. }));
+    assert!(machine.fit_nic(NicChoice { processes: 33, ..SEND }).is_err());
+    let other = session("nrc", &[], 1);
+    assert!(matches!(other.nic_way(Verb::FetchAdd, None).unwrap_err(), NicMisfit::NoOperation { .. }));
+}
