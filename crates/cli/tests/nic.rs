@@ -134,13 +134,18 @@ fn a_nic_operation_is_shown_with_its_stages_and_a_page() {
 fn operations_of_dawning_5000_are_shown() {
     let run = |operation: &str, more: &[&str]| {
         let output =
-            flitway(&[&["run", "dawning5000-single", "--nic", operation, "--count", "3"], more].concat());
+            flitway(&[&["run", "dawning5000-single", "--nic", operation, "--count", "40"], more].concat());
         assert!(output.status.success(), "{operation}: {}", stderr(&output));
         stdout(&output)
     };
-    for (operation, by) in [("put(0-1)", "by rendezvous"), ("send(0-1)", "by pio"), ("get(0-1)", "by dma")] {
+    let operations = [
+        ("put(0-1)", "by rendezvous", "far      polling"),
+        ("send(0-1)", "by pio", "near     DMA engine"),
+        ("get(0-1)", "by dma", "far      DMA engine"),
+    ];
+    for (operation, by, stage) in operations {
         let text = run(operation, &["--size", "8B..64KiB"]);
-        for part in [by, "8 B", "64 KiB", "near     DMA engine", "far      polling", "network  switches"] {
+        for part in [by, "8 B", "64 KiB", stage, "network  switches"] {
             assert!(text.contains(part), "{operation}: {part}: {text}");
         }
     }
@@ -148,6 +153,6 @@ fn operations_of_dawning_5000_are_shown() {
     for word in ["remote-load(0-1)", "remote-store(0-1)", "fetch-add(0-1)"] {
         assert!(run(word, &["--size", "4B"]).contains("near     remote access unit"), "{word}");
     }
-    let stream = run("send(0-1)", &["--size", "1KiB", "--outstanding", "16", "--count", "100"]);
+    let stream = run("send(0-1)", &["--size", "1KiB", "--outstanding", "16"]);
     assert!(stream.contains("limited by"), "{stream}");
 }
