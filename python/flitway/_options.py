@@ -103,8 +103,9 @@ class WorkloadOptions(TypedDict, total=False):
     """How, beside multicasts, a task graph or a train, instead of --by."""
 
     nic: str
-    """An operation of NICs between two nodes: put(0-1), get(...), send(...), with queue=hdq or queue=sdq, or by=sten or
-    by=dma, as the NIC has it; its latency, bandwidth and rate, and where the time goes."""
+    """An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...),
+    fetch-add(...), with queue=... or by=..., as the NIC has it (flitway explain put); its latency, bandwidth and rate,
+    and where the time goes."""
 
     size: str
     """Data of each: one size, several (8B,1KiB), or a range that doubles (8B..4MiB); 8B unless given."""
