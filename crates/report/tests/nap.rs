@@ -40,7 +40,7 @@ fn session(machine: &str, set: &[&str], threads: u32) -> Session {
 
 fn run(session: &Session, choice: NicChoice) -> NicResult {
     let run = session.fit_nic(choice).unwrap();
-    let result = session.nic(&run, &AtomicBool::new(false), &mut |_| {});
+    let result = session.nic(&run, None, &AtomicBool::new(false), &mut |_| {});
     assert!(result.is_complete, "{choice:?}");
     result
 }
