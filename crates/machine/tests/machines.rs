@@ -364,6 +364,7 @@ fn the_json_of_a_machine_describes_it_completely() {
             "switch",
             "link",
             "nic",
+            "host",
             "origin"
         ]
     );

@@ -186,6 +186,8 @@ fn what_does_not_fit_is_told() {
     let word = NicChoice { verb: Verb::Load, bytes: 9, ..SEND };
     assert!(matches!(machine.fit_nic(word).unwrap_err(), NicMisfit::TooLarge { most: 8, .. }));
     assert!(machine.fit_nic(NicChoice { processes: 33, ..SEND }).is_err());
+    let tiny = session("dawning5000-single", &["packet.mtu=8 B"], 1);
+    assert!(matches!(tiny.fit_nic(SEND).unwrap_err(), NicMisfit::Misses(_)), "other workloads run there");
     let other = session("nrc", &[], 1);
     assert!(matches!(other.nic_way(Verb::FetchAdd, None).unwrap_err(), NicMisfit::NoOperation { .. }));
 }

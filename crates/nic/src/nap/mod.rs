@@ -99,6 +99,7 @@ use channel::{Channels, Descriptor, Queue};
 use engine::{Engines, Rails};
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::Delivery;
+use flitway_fabric::chip::Offers;
 use flitway_wiring::{NodeId, RailId};
 use receive::Receive;
 use words::{Words, WordsDue};
@@ -408,6 +409,11 @@ impl OnABus for NapSettings {
             Verb::Get => &[Submission::Dma],
             Verb::Load | Verb::Store | Verb::FetchAdd => &[Submission::Pio],
         }
+    }
+
+    fn misses(&self, _: u32, _: &Offers) -> Option<&'static str> {
+        (self.mtu < HANDSHAKE)
+            .then_some("the NIC of Dawning 5000 asks in packets of 16 B, more than the MTU of this machine")
     }
 
     fn queues(&self, _: Submission) -> u32 {

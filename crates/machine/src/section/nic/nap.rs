@@ -2,14 +2,14 @@
 
 use flitway_engine::Picos;
 use flitway_nic::NicSettings;
-use flitway_nic::nap::{HANDSHAKE, NapSettings};
+use flitway_nic::nap::NapSettings;
 
 use super::{MODEL as SELECTOR, Model};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
-use crate::section::host::{Bus, count, hyper_transport, size, size_of, time};
+use crate::section::host::{Bus, count, hyper_transport, size, time};
 use crate::section::packet::MTU;
-use crate::setting::{Choice, Setting, When, settings};
+use crate::setting::{Choice, When, settings};
 use crate::values::Values;
 
 pub(crate) static MODEL: Model = Model {
@@ -67,7 +67,7 @@ settings! {
     /// Slots of the ring of a NAP channel.
     SLOTS = "nic.nap.slots", count(1, 65_536), default(64), for OF_NAP, source("OQ-D7");
 
-    /// Data of a slot, and of a packet of a NAP channel.
+    /// Data of a slot, and of a packet of a NAP channel; no more than the MTU.
     SLOT = "nic.nap.slot", size(16, 4096), default("1 KiB"), for OF_NAP, source("OQ-D7");
 
     /// Processes of other nodes that may send to a ring: its slots are divided among them.
@@ -92,7 +92,7 @@ settings! {
     /// Time from when a packet is out of the NIC port until the NIC deals with it.
     RECEIVE = "nic.receive", time(), default("150 ns"), for OF_NAP, source("[assumed], as long as sending takes, of the 1.4 us");
 
-    /// The receive buffer of the NIC.
+    /// The receive buffer of the NIC; a packet of the MTU at least.
     RECEIVE_BUFFER = "nic.receive_buffer", size(64, 1 << 30), default("16 KiB"), for OF_NAP,
         source("[assumed], four packets for each rail");
 
@@ -114,14 +114,14 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
         immediate: bytes(&IMMEDIATE)?,
         slots: values.count(&SLOTS)?,
         peers: values.count(&PEERS)?,
-        slot: bytes(&SLOT)?,
+        slot: bytes(&SLOT)?.min(bytes(&MTU)?),
         events: values.count(&EVENTS)?,
         engines: values.count(&ENGINES)?,
         start: time(&START)?,
         transmit: time(&TRANSMIT)?,
         port_packets: values.count(&PORT_PACKETS)?,
         receive: time(&RECEIVE)?,
-        receive_buffer: bytes(&RECEIVE_BUFFER)?,
+        receive_buffer: bytes(&RECEIVE_BUFFER)?.max(bytes(&MTU)?),
         words: values.count(&WORDS)?,
         remote: time(&REMOTE)?,
         mtu: bytes(&MTU)?,
@@ -131,31 +131,12 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
 
 /// What goes beyond one value.
 fn check(values: &Values, settings: &NapSettings, findings: &mut Diagnostics) -> bool {
-    let NapSettings { slots, peers, slot, receive_buffer, mtu, .. } = *settings;
-    let mut is_sound = true;
-    let mut refuse = |all: &[&'static Setting], message: String, value: &str| {
-        findings.push(values.conflict(Code::Host, all, message).help(values.fix(all[0], value)));
-        is_sound = false;
-    };
-    if peers > slots {
-        let message =
-            format!("{slots} slots of a ring cannot be divided among {peers} senders: some had none");
-        refuse(&[&SLOTS, &PEERS], message, &peers.to_string());
+    let NapSettings { slots, peers, .. } = *settings;
+    if peers <= slots {
+        return true;
     }
-    if mtu < HANDSHAKE {
-        let message = format!("the MTU, {}, is less than an ask of {}", size_of(mtu), size_of(HANDSHAKE));
-        refuse(&[&MTU, &SELECTOR], message, &size_of(HANDSHAKE));
-    } else if slot > mtu {
-        let message = format!("a slot has {} for data, more than a packet, {}", size_of(slot), size_of(mtu));
-        refuse(&[&SLOT, &MTU], message, &size_of(mtu));
-    }
-    if receive_buffer < mtu {
-        let message = format!(
-            "the receive buffer has {}, less than a packet of {}",
-            size_of(receive_buffer),
-            size_of(mtu)
-        );
-        refuse(&[&RECEIVE_BUFFER, &MTU], message, &size_of(4 * mtu));
-    }
-    is_sound
+    let message = format!("{slots} slots of a ring cannot be divided among {peers} senders: some had none");
+    let problem = values.conflict(Code::Host, &[&SLOTS, &PEERS], message);
+    findings.push(problem.help(values.fix(&SLOTS, &peers.to_string())));
+    false
 }
