@@ -53,8 +53,8 @@ fn counter(result: &NicResult, side: usize, name: &str) -> u64 {
     result.counters_of(side).iter().find(|(it, _)| *it == name).map(|(_, count)| *count).unwrap()
 }
 
-/// The first operation of an idle machine takes what the closed form says, to the picosecond, and its stages sum to that. Adverts
-/// that are repeated meet packets on the link, of which the closed form of the network counts nothing.
+/// The first operation of an idle machine takes what the closed form says, to the picosecond, and its stages sum to that.
+/// Adverts that are repeated meet packets on the link, of which the closed form of the network counts nothing.
 #[test]
 fn unloaded_operations_take_what_the_closed_form_says() {
     let machines: [(&str, [u32; 2], &[&str]); 4] = [
