@@ -237,3 +237,15 @@ fn threads_change_nothing() {
         assert!(of(threads) == one, "{threads} threads");
     }
 }
+
+/// A ring of event records that has one entry: who waits gets it when the process has seen the one before, and none is lost.
+#[test]
+fn event_records_wait_for_entries() {
+    let poll = Picos(5_000_000);
+    let slow = NapSettings { events: 1, host: HostSettings { poll, ..SMALL.host }, ..SMALL };
+    let put = Operation { verb: Verb::Put, by: Submission::Dma, there: 1 << 20, ..send(1, 0, 20) };
+    let scripts = vec![vec![vec![put; 20]], vec![vec![]], vec![vec![]], vec![vec![]]];
+    let outcome = run(&slow, &fabric(2), &scripts, first, 1);
+    assert_eq!(outcome.seen(1, 0).len(), 20);
+    assert!(outcome.counter(1, "event records that waited for an entry") >= 18);
+}
