@@ -430,7 +430,7 @@ fn tables_that_contradict_each_other_are_refused_and_guids_outlast_lids() {
 fn switches_of_up_to_512_ports_are_tiled_and_larger_ones_refused() {
     let joined = |nodes: u32| {
         let nodes_of_first: String = (0..nodes).map(|node| format!(" node {node}")).collect();
-        format!("router 0{nodes_of_first} router 1\nrouter 1 node {nodes}\n")
+        format!("router 0{nodes_of_first} router 1\nrouter 1 node {nodes}\n") // of BookSim
     };
     let (folder, report) = imported("wide", &[("wide.anynet", &joined(90))], &[]);
     says(&report, &["a tiled switch, as an HPP Switch has 64 ports at most"]);

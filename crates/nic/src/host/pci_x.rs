@@ -97,7 +97,7 @@ impl BusSettings for PciXSettings {
 #[cfg(test)]
 mod tests {
     use super::super::agenda::Agenda;
-    use super::super::bus::{Bus, BusEvent, Place, Read};
+    use super::super::bus::{Bus, BusEvent, Place, Port, Read};
     use super::*;
 
     const OPTERON: PciXSettings = PciXSettings {
@@ -165,9 +165,9 @@ mod tests {
         let (at, found) = agenda.next_by(Picos(u64::MAX)).expect("data are found");
         assert_eq!(bus.handle(at, found, &mut agenda), None);
         // The bus is idle, so they could go now; but something else is found at the same date.
-        agenda.ask(at, BusEvent::Found(Read { tag: 1, bytes: 8, place: Place::Memory }));
+        agenda.ask(at, BusEvent::Found(Port::FIRST, Read { tag: 1, bytes: 8, place: Place::Memory }));
         let (_, other) = agenda.next_by(at).expect("it is due");
-        assert!(matches!(other, BusEvent::Found(Read { tag: 1, .. })));
+        assert!(matches!(other, BusEvent::Found(_, Read { tag: 1, .. })));
         assert_eq!(bus.post(at, 512).sent.0, at.0 + 517_500);
         let (turn_at, turn) = agenda.next_by(at).expect("data are due");
         assert_eq!((turn_at, bus.handle(turn_at, turn, &mut agenda)), (at, None));
