@@ -15,8 +15,8 @@ fn every_wrong_nic_operation_has_its_message_and_status_2() {
     let dawning = |operation| vec!["run", "dawning5000-single", "--nic", operation];
     let cases: [(Vec<&str>, &[&str]); 19] = [
         (vec!["run", "nrc", "--nic", "putt(0-1)"], &["--nic", "did you mean `put`?"]),
-        (vec!["run", "nrc", "--nic", "put"], &["--nic", "two nodes"]),
-        (vec!["run", "nrc", "--nic", "put(0-0)"], &["--nic", "two nodes"]),
+        (vec!["run", "nrc", "--nic", "put"], &["--nic", "two different nodes"]),
+        (vec!["run", "nrc", "--nic", "put(0-0)"], &["--nic", "two different nodes"]),
         (vec!["run", "nrc", "--nic", "put(0-24)"], &["--nic", "no node 24"]),
         (vec!["run", "nrc", "--nic", "put(0-1, queue=dma)"], &["--nic", "`hdq` or `sdq`"]),
         (vec!["run", "nrc", "--nic", "send(0-1)", "--size", "1KiB"], &["--size", "120 B", "use `put`"]),

@@ -130,6 +130,6 @@ fn what_does_not_fit_is_told() {
     assert!(misfit(NicChoice { bytes: 200_000_000, ..PUT }).contains("128000000 B"));
     assert!(misfit(NicChoice { processes: 9, ..PUT }).contains("8 queues of kind HDQ"));
     assert!(nrc.fit_nic(NicChoice { processes: 9, by: Submission::Sdq, ..PUT }).is_ok());
-    let ideal = session("dawning5000", &[], 1);
+    let ideal = session("mesh-8x8", &[], 1);
     assert_eq!(ideal.fit_nic(PUT).unwrap_err(), NicMisfit::NoOperations);
 }

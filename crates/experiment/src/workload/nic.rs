@@ -33,7 +33,7 @@ pub type Reader = fn(&Choice) -> Result<Operation, ChoiceError>;
 
 const NODES: Parameter = Parameter {
     name: "nodes",
-    expected: "two nodes, such as `0-15`",
+    expected: "two different nodes, such as `0-15`",
     default: None,
     doc: "Who does it, and with whom.",
 };
@@ -414,8 +414,8 @@ mod tests {
         let put = Operation { verb: Verb::Put, nodes: [0, 15], by: Some(Submission::Sdq) };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
         assert_eq!(read("get(3-1)").map(|it| (it.verb, it.by)), Ok((Verb::Get, None)));
-        assert!(read("put").unwrap_err().to_string().contains("two nodes"));
-        assert!(read("put(1-1)").unwrap_err().to_string().contains("two nodes"));
+        assert!(read("put").unwrap_err().to_string().contains("two different nodes"));
+        assert!(read("put(1-1)").unwrap_err().to_string().contains("two different nodes"));
         assert_eq!(read("put(0-1, by=dma)").map(|it| it.by), Ok(Some(Submission::Dma)));
         assert!(read("put(0-1, queue=sdq, by=dma)").is_err(), "no NIC takes both");
         assert!(read("put(0-1, queue=dma)").unwrap_err().to_string().contains("`hdq` or `sdq`"));
