@@ -23,7 +23,7 @@ pub(super) struct Words {
     /// Additions that wait, and whether one is under way.
     additions: VecDeque<Foreign>,
     is_adding: bool,
-    /// Answers that are being prepared, and stores that memory does not have.
+    /// Answers that are being prepared.
     answering: u32,
 }
 
@@ -60,8 +60,6 @@ pub enum WordsDue {
     Written(Box<Own>),
     /// That has become a packet.
     Asks(Box<Own>),
-    /// Memory has a word that was stored.
-    Stored(Box<Foreign>),
     /// Memory has a sum.
     Added,
     /// The answer is a packet.
@@ -148,10 +146,6 @@ impl Nap {
                 let payload = if verb == Verb::Load { LOAD } else { STORE };
                 self.send_word(cx, to, payload, Content::Word(verb, header, None));
             }
-            WordsDue::Stored(foreign) => {
-                self.words.answering -= 1;
-                self.answer(cx, *foreign);
-            }
             WordsDue::Added => {
                 self.words.is_adding = false;
                 self.add(cx);
@@ -185,8 +179,7 @@ impl Nap {
                 if let Some(data) = foreign.data.take() {
                     cx.ask(posted.visible, NapEvent::Landed(Address { process, byte }, data));
                 }
-                self.words.answering += 1;
-                cx.ask(posted.visible, NapEvent::Words(WordsDue::Stored(Box::new(foreign))));
+                self.answer(cx, foreign, posted.visible);
             }
             Verb::FetchAdd => {
                 self.words.additions.push_back(foreign);
@@ -231,12 +224,12 @@ impl Nap {
             }
             cx.ask(posted.visible, NapEvent::Words(WordsDue::Added));
         }
-        self.answer(cx, foreign);
+        self.answer(cx, foreign, cx.at);
     }
 
-    /// The answer to another node is prepared.
-    fn answer(&mut self, cx: &mut NapContext<'_>, mut foreign: Foreign) {
-        let answers = self.after(cx, self.settings.remote);
+    /// The answer to another node is prepared from `done` on, when the word has been read or stored.
+    fn answer(&mut self, cx: &mut NapContext<'_>, mut foreign: Foreign, done: Picos) {
+        let answers = plus(done, self.settings.remote);
         foreign.header.story.pass(Unit::Remote, answers);
         self.words.answering += 1;
         cx.ask(answers, NapEvent::Words(WordsDue::Answers(Box::new(foreign))));
