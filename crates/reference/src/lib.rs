@@ -2,7 +2,8 @@
 //!
 //! * [`hpp`]: the HPP Switch, flit by flit and cycle by cycle.
 //! * [`sp`], [`tiled`] and [`elite`]: the SP Switch, the tiled switch and the Elite4 likewise.
-//! * [`th`] and [`elan4`]: a host with the NIC of TH Express-2, and one with Elan4, by the picosecond.
+//! * [`th`], [`elan4`] and [`nap`]: a host with the NIC of TH Express-2, with Elan4, and with that of Dawning 5000, by the
+//!   picosecond.
 //! * [`driver`]: what sits on the NIC ports of any of them, and its cycles.
 //! * [`barrier`]: the barrier protocol in every state of small worlds.
 //! * [`explore`]: how every state of a small world is looked at.
@@ -27,6 +28,7 @@ pub mod handshake;
 mod host;
 pub mod hpp;
 mod lanes;
+pub mod nap;
 pub mod record;
 pub mod retry;
 pub mod script;
