@@ -7,6 +7,7 @@ use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts
 use flitway_nic::elan4::ElanSettings;
 use flitway_nic::host::bus::{BusSettings, Reference};
 use flitway_nic::host::program::{Completion, Operation, Program, Submission};
+use flitway_nic::nap::{self as dawning, NapSettings};
 use flitway_nic::th::{MINI_PACKET, ThSettings};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
@@ -18,6 +19,7 @@ pub(crate) use flitway_nic::host::program::Verb;
 
 mod chips;
 mod elan4;
+mod nap;
 mod th;
 
 #[derive(Clone, Debug)]
@@ -41,6 +43,7 @@ pub(crate) struct Case {
 pub(crate) enum Kind {
     Th,
     Elan4,
+    Nap,
 }
 
 /// A NIC with its settings.
@@ -48,6 +51,7 @@ pub(crate) enum Kind {
 pub(crate) enum Nic {
     Th(ThSettings),
     Elan4(ElanSettings),
+    Nap(NapSettings),
 }
 
 /// What a process does.
@@ -63,7 +67,10 @@ pub(crate) struct Plan {
 pub(crate) fn ends(operation: &Operation, (node, process): (u32, u8)) -> [(u32, u8, u64); 2] {
     let own = (node, process, operation.here);
     let other = (operation.node.0, operation.process, operation.there);
-    if operation.verb == Verb::Get { [other, own] } else { [own, other] }
+    match operation.verb {
+        Verb::Get | Verb::Load => [other, own],
+        _ => [own, other],
+    }
 }
 
 struct Dice {
@@ -107,9 +114,10 @@ impl Case {
     pub(crate) fn of(kind: Kind, seed: u64) -> Self {
         let stream = Stream::new(seed, 0, Purpose::Test);
         let dice = &mut Dice { stream, is_coarse: seed.is_multiple_of(3) };
-        let nic = match kind {
+        let mut nic = match kind {
             Kind::Th => Nic::Th(th::settings(dice)),
             Kind::Elan4 => Nic::Elan4(elan4::settings(dice)),
+            Kind::Nap => Nic::Nap(nap::settings(dice)),
         };
         let topology = match dice.below(3) {
             0 => TopologySettings::FatTree { ports: 4, levels: 2 },
@@ -132,7 +140,10 @@ impl Case {
             };
             (0..processes[node as usize]).map(plan).collect()
         });
-        let plans = plans.collect();
+        let plans: Vec<Vec<Plan>> = plans.collect();
+        if let Nic::Nap(settings) = &mut nic {
+            *settings = nap::divided(dice, *settings, &plans);
+        }
         let cycles = match dice.is_coarse {
             true => dice.pick(&[(62_500_000, 1), (125_000_000, 1), (1_000_000_000, 1)]),
             false => dice.pick(&[(312_500_000, 1), (14_000_000_000, 33), (1_000_000_000, 1)]),
@@ -144,6 +155,7 @@ impl Case {
             Nic::Elan4(settings) => {
                 (elan4::chip(dice, settings.mtu), 1, LinkErrors { seed, ..elan4::errors(dice, settings.mtu) })
             }
+            Nic::Nap(settings) => (nap::chip(dice, settings.mtu), dice.between(1, 4), LinkErrors::default()),
         };
         let latency = dice.between(1, 4);
         Case { seed, nic, chip, topology, latency, errors, rails, cycles, are_apart, plans }
@@ -167,7 +179,7 @@ impl Case {
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,
             nic_ports: match self.nic {
-                Nic::Th(_) => NicPorts::Bounded,
+                Nic::Th(_) | Nic::Nap(_) => NicPorts::Bounded,
                 Nic::Elan4(_) => NicPorts::Answering,
             },
             chip: (),
@@ -249,9 +261,11 @@ fn operation(
     let (verb, by) = match nic {
         Nic::Th(settings) => th::what(dice, settings, process),
         Nic::Elan4(_) => elan4::what(dice),
+        Nic::Nap(_) => nap::what(dice),
     };
     let most = match verb {
-        Verb::Send => MINI_PACKET,
+        Verb::Load | Verb::Store | Verb::FetchAdd => dawning::WORD.into(),
+        Verb::Send if matches!(nic, Nic::Th(_)) => MINI_PACKET,
         // Each packet of STEN has commands.
         _ if by == Submission::Sten && verb == Verb::Put => dice.pick(&[96, 96, 1_000]),
         _ => dice.pick(&[96, 96, 1_000, 4_500]),

@@ -14,9 +14,10 @@ use flitway_nic::host::program::{Completion, Program};
 use flitway_nic::host::story::Stage;
 use flitway_nic::host::transfer::Content;
 use flitway_nic::host::{AnyHost, Host, HostCounts, Hosted, Hosts, IdleTime, Surroundings};
+use flitway_nic::nap::Nap;
 use flitway_nic::th::Th;
 use flitway_nic::{NicModel, Place};
-use flitway_reference::{elan4, th};
+use flitway_reference::{elan4, nap, th};
 use flitway_switch::on_architecture;
 use flitway_wiring::NodeId;
 use std::fmt::Debug;
@@ -113,6 +114,10 @@ where
         (Nic::Elan4(settings), Engine::Fast) => hosts(case, surroundings(case, fabric), settings, elan4_host),
         (Nic::Elan4(settings), Engine::Reference) => {
             hosts(case, surroundings(case, fabric), settings, elan4::host)
+        }
+        (Nic::Nap(settings), Engine::Fast) => hosts(case, surroundings(case, fabric), settings, Nap::host),
+        (Nic::Nap(settings), Engine::Reference) => {
+            hosts(case, surroundings(case, fabric), settings, nap::host)
         }
     };
     let nics = (0..fabric.nodes()).map(NodeId).map(|node| {

@@ -26,11 +26,11 @@ pub(super) fn chip(number: u64, mtu: u32) -> SwitchSettings {
     }
 }
 
-fn format(flit_bytes: u32, mtu_bytes: u32) -> PacketFormat {
+pub(super) fn format(flit_bytes: u32, mtu_bytes: u32) -> PacketFormat {
     PacketFormat { flit_bytes, header_flits: 1, trailer_flits: 0, mtu_bytes, block: None }
 }
 
-fn hpp(format: PacketFormat) -> HppSettings {
+pub(super) fn hpp(format: PacketFormat) -> HppSettings {
     HppSettings {
         ports: PORTS,
         vcs: 2,

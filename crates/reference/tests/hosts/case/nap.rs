@@ -1,0 +1,113 @@
+//! Random settings of the NIC of Dawning 5000 and of the HPP Switches around it, and what its processes ask it for.
+
+use super::{Dice, Plan, chips, with_latencies};
+use flitway_nic::host::HostSettings;
+use flitway_nic::host::bus::Reference;
+use flitway_nic::host::hyper_transport::HyperTransportSettings;
+use flitway_nic::host::program::{Operation, Submission, Verb};
+use flitway_nic::nap::NapSettings;
+use flitway_switch::SwitchSettings;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a process asks for, and how.
+pub(super) fn what(dice: &mut Dice) -> (Verb, Submission) {
+    dice.pick(&[
+        (Verb::Send, Submission::Pio),
+        (Verb::Send, Submission::Pio),
+        (Verb::Send, Submission::Dma),
+        (Verb::Put, Submission::Rendezvous),
+        (Verb::Put, Submission::Rendezvous),
+        (Verb::Put, Submission::Dma),
+        (Verb::Get, Submission::Dma),
+        (Verb::Load, Submission::Pio),
+        (Verb::Store, Submission::Pio),
+        (Verb::FetchAdd, Submission::Pio),
+    ])
+}
+
+/// Its settings, but for the rings of NAP: see [`divided`].
+pub(super) fn settings(dice: &mut Dice) -> NapSettings {
+    let host = HostSettings { bus: bus(dice), poll: dice.time() };
+    let mtu = dice.pick(&[64, 128, 128, 256, 512]);
+    NapSettings {
+        host,
+        issue: dice.time(),
+        depth: dice.pick(&[1, 1, 2, 3, 4, 5, 8, 16]),
+        immediate: dice.pick(&[0, 1, 60, 128, 4_096]),
+        slots: 0,
+        peers: 0,
+        slot: mtu.min(dice.pick(&[16, 17, 64, 100, 4_096])),
+        events: dice.pick(&[1, 1, 2, 3, 4, 5, 8, 64]),
+        engines: dice.between(1, 4),
+        start: dice.time(),
+        transmit: dice.time(),
+        port_packets: dice.pick(&[1, 1, 2, 2, 4, 16]),
+        receive: dice.time(),
+        receive_buffer: mtu + dice.pick(&[0, 0, 1, 100, 1_000, 32_768]),
+        words: dice.pick(&[1, 1, 2, 3, 8]),
+        remote: dice.time(),
+        mtu,
+    }
+}
+
+/// The same with rings that all who send in `plans` have slots of: each a few, or one.
+pub(super) fn divided(dice: &mut Dice, settings: NapSettings, plans: &[Vec<Plan>]) -> NapSettings {
+    // By ring: who sends to it.
+    let mut senders: BTreeMap<(u32, u8), BTreeSet<(u32, u8)>> = BTreeMap::new();
+    for (node, plans) in (0..).zip(plans) {
+        for (process, plan) in (0..).zip(plans) {
+            for Operation { verb, by, node: there, process: of, .. } in plan.start.iter().chain(&plan.then) {
+                let (own, other) = ((node, process), (there.0, *of));
+                if *verb == Verb::Send || *by == Submission::Rendezvous {
+                    senders.entry(other).or_default().insert(own);
+                }
+                if *by == Submission::Rendezvous {
+                    senders.entry(own).or_default().insert(other);
+                }
+            }
+        }
+    }
+    let most = senders.values().map(BTreeSet::len).max().unwrap_or(0);
+    let peers = most.max(1) as u32 + dice.pick(&[0, 0, 1, 5]);
+    let slots = peers * dice.pick(&[1, 1, 2, 3, 4, 8]) + dice.below(peers.into()) as u32;
+    NapSettings { slots, peers, ..settings }
+}
+
+fn bus(dice: &mut Dice) -> HyperTransportSettings {
+    let (clock, width) = match dice.is_coarse {
+        true => dice.pick(&[((62_500_000, 1), 2), ((125_000_000, 1), 1), ((250_000_000, 1), 2)]),
+        false => (
+            dice.pick(&[(200_000_000, 1), (200_000_000, 1), (400_000_000, 3), (1_000_000_000, 1)]),
+            dice.pick(&[1, 2, 2, 4]),
+        ),
+    };
+    let bus = HyperTransportSettings {
+        ports: dice.between(1, 2),
+        clock,
+        width,
+        payload: dice.pick(&[16, 32, 64, 64]),
+        request: dice.pick(&[4, 8, 8, 12]),
+        response: dice.pick(&[4, 4, 8]),
+        read_request: dice.pick(&[32, 64, 64, 256]),
+        reads: dice.pick(&[1, 2, 4, 32]),
+        write_latency: Default::default(),
+        burst: dice.pick(&[8, 16, 48, 64, 64]),
+        burst_time: dice.time(),
+        post_latency: Default::default(),
+        read_latency: Default::default(),
+    };
+    with_latencies(dice, bus, |bus, of| match of {
+        Reference::Write => &mut bus.write_latency,
+        Reference::Post => &mut bus.post_latency,
+        Reference::Read | Reference::CachedRead => &mut bus.read_latency,
+    })
+}
+
+/// An HPP Switch.
+pub(super) fn chip(dice: &mut Dice, mtu: u32) -> SwitchSettings {
+    let mut hpp = chips::hpp(chips::format(4, mtu));
+    hpp.vcs = dice.between(1, 4);
+    hpp.buffer_units = hpp.vcs * dice.between(1, 8);
+    hpp.tx_fifo = dice.between(1, 4);
+    SwitchSettings::Hpp(hpp)
+}
