@@ -232,12 +232,13 @@ impl Channels {
     /// Whether the first descriptor of the NAP queue of a process has a credit, and whether it has lacked one since now.
     fn has_credit(&mut self, at: Picos, process: usize) -> (bool, bool) {
         let state = &mut self.naps[process];
-        let Some(first) = state.descriptors.front() else { return (false, false) };
+        let Some(first) = state.descriptors.front_mut() else { return (false, false) };
         let account = &mut self.accounts[process];
         let (credits, _) = account.of.entry(first.peer()).or_insert((self.credits, 0));
         let has_one = *credits > 0;
         let is_new = !has_one && state.lacks_since.is_none();
         if is_new {
+            first.job.story.pass(Unit::Submission, at);
             state.lacks_since = Some(at);
         }
         (has_one, is_new)

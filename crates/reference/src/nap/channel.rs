@@ -193,8 +193,10 @@ impl Host {
             if !self.is_nap(queue) || *self.credits(process, to) > 0 {
                 return Some(queue);
             }
-            if self.queues[queue].lacks_since.is_none() {
-                self.queues[queue].lacks_since = Some(self.at.0);
+            let of = &mut self.queues[queue];
+            if of.lacks_since.is_none() {
+                of.lacks_since = Some(self.at.0);
+                of.descriptors[0].story.pass(Unit::Submission, self.at);
                 self.counts.lacked += 1;
             }
         }
