@@ -40,7 +40,7 @@
 //!    has more senders.) Taking a packet of a NAP queue costs a
 //!    credit of the process there; what lacks one waits, and what comes after it in that queue, and nothing else. A process
 //!    that has seen a slot owes its sender a credit, of which it tells the NIC: with the next message, ask or grant to that
-//!    sender that it posts, of all that it owes then, when its processor comes to it; or, when these are half of the credits of
+//!    sender that it posts, of all that it owes when there is room for it (2); or, when these are half of the credits of
 //!    a sender, rounded up, by a burst of [`DOORBELL`] that costs the processor nothing. The NIC knows of them when it has the
 //!    descriptor or the burst. A packet for the ring of that sender brings all that the NIC knows of when it is taken. When
 //!    those that the NIC knows of come to half, a packet of [`CREDITS`] brings them, which is ready at once. Credits count when
@@ -74,10 +74,19 @@
 //!    the word and then writes the sum, and is over when memory has that. `remote` after the word has been read, or stored, a
 //!    packet of [`ANSWER`] is ready. When that is dealt with the word is no longer under way, and is written to the processor,
 //!    a write without data for a store; the process sees it, in no time, when that is there. It comes to `here` (what is added
-//!    is the word that memory had there when the packet reached its NIC port).
+//!    is the word that memory had there when the packet reached its NIC port). Words are added as numbers of as many bytes as
+//!    the operation has, the first byte the lowest, without what is carried out of the last.
+//! 9. **Stories.** A descriptor waits in a submission queue until it goes or lacks a credit, for which it waits then as for
+//!    room, until credits come for its process from there. A packet goes on with that of its descriptor: it is in the engine
+//!    for `start`, then its data are read, and from when it is ready it is in the network interface until it reaches the NIC
+//!    port. It waits for room until it is drained, and again if others of its process have to be dealt with first; an event
+//!    record waits for room until it has an entry. For `remote` a word is in the remote access unit, and while it waits for
+//!    other additions. What a process is told of all that has left goes on with the packet that left last, and of all data that
+//!    have come with the one that came last.
 //!
-//! What comes of something in no time comes at once, before whatever else has that date. Where several things come of one, they
-//! come in the order in which the points above name them; what may be taken is looked for last.
+//! What comes of something in no time comes at once, before whatever else has that date; what takes a time that is none is due
+//! at that date like anything else. Where several things come of one, they come in the order in which the points above name
+//! them; what may be taken is looked for last, by rails and then by engines.
 
 mod channel;
 mod engine;
@@ -330,9 +339,9 @@ pub enum NapEvent {
 pub struct NapCounts {
     /// Descriptors of NAP queues, of MSG queues, and requests of other nodes.
     pub descriptors: [u64; 3],
-    /// Packets for NAP rings, with data of MSG channels or requests, and of words.
+    /// Packets of NAP channels, with those that bring credits alone; with data of MSG channels or requests; and of words.
     pub packets: [u64; 3],
-    /// Packets that lacked a credit when it was their turn first.
+    /// Packets that lacked a credit when it was their turn first, with an engine free.
     pub lacked: u64,
     /// Packets that bring credits alone.
     pub credits: u64,
