@@ -7,6 +7,9 @@ use flitway_nic::host::memory::Address;
 use flitway_nic::host::program::{CompletionKind, Verb};
 use flitway_nic::nap::{EVENT, SLOT_HEAD};
 
+/// Who sends to the ring of which process, and the number of the packet from there that is due next.
+pub(super) type Expected = (Peer, u8, u64);
+
 /// A packet that the NIC port keeps.
 #[derive(Debug)]
 pub(super) struct Arrived {
@@ -179,6 +182,3 @@ impl Host {
         self.memory.write(to, data);
     }
 }
-
-/// A packet from one process to another, numbers of those from there that come next.
-pub(super) type Expected = (Peer, u8, u64);
