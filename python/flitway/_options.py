@@ -118,7 +118,8 @@ class WorkloadOptions(TypedDict, total=False):
     beside multicasts, barriers and task graphs."""
 
     count: int
-    """How many: 10000 unless given; of NIC operations 10 for each process, 1000 with --outstanding."""
+    """How many: 10000 unless given; of NIC operations 10 for each process, 1000 with --outstanding, --load or
+    --faults."""
 
 
 WorkloadOptions.__module__ = "flitway"

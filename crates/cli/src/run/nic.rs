@@ -3,7 +3,7 @@
 use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::faults::links;
-use crate::layout::{self, Column, broken};
+use crate::layout::{self, Column, broken, fitted};
 use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
 use crate::task::{Each, Task, no_deadlock, session};
@@ -67,9 +67,13 @@ fn lines(
         lines.push(format!("beside {} traffic{beside}", traffic.traffic));
     }
     lines.push(row(result));
+    if let Some(accepted) = result.accepted_of_saturated() {
+        let text = "  saturated: the network accepts {} of it, queues grow, and latencies with the number of operations";
+        lines.push(broken(&text.replace("{}", &load(accepted, 3)), 2));
+    }
     let size = size(result.choice.bytes);
     lines.extend(match &result.point.faults {
-        Some(faults) => Some(crate::faults::text(faults, &result.counters.link)),
+        Some(faults) => Some(fitted(&crate::faults::text(faults, &result.counters.link), 19)),
         None => links(&result.counters.link, &format!("{size}{beside}: ")),
     });
     if manner().verbose {
@@ -145,6 +149,9 @@ fn summary(results: &[Seen]) -> String {
     let mut text = broken(text, 2);
     let step = results.len().div_ceil(SIZES);
     let shown: Vec<&Seen> = results.iter().step_by(step.max(1)).collect();
+    if results.iter().all(|seen| seen.stages.is_empty()) {
+        return text;
+    }
     text.push_str("\n\nwhere the time goes, mean of each stage in ns; they sum to the mean latency\n");
     let heads = |of: fn(&Seen) -> &str| {
         let cells = shown.iter().map(|seen| format!("  {:>10}", of(seen).trim())).collect::<String>();
@@ -165,7 +172,7 @@ fn summary(results: &[Seen]) -> String {
         }
     }
     let limits = results.iter().filter_map(|seen| seen.limit.as_deref());
-    let limits: String = limits.map(|limit| format!("\n{limit}")).collect();
+    let limits: String = limits.map(|limit| format!("\n{}", broken(limit, 2))).collect();
     if !limits.is_empty() {
         text.push_str(&format!("\n{limits}"));
     }

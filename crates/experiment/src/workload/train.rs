@@ -32,7 +32,7 @@ pub(super) const KIND: Kind = Kind {
             "count",
             KindId::Train,
             ValueKind::Count,
-            "How many: {} unless given; of NIC operations 10 for each process, 1000 with --outstanding",
+            "How many: {} unless given; of NIC operations 10 for each process, 1000 with --outstanding, --load or --faults",
         )
         .default("10000"),
     ],

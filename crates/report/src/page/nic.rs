@@ -5,6 +5,7 @@ use super::sections::{figure, tile};
 use super::{Page, escape, words};
 use crate::session::nic::{Stage, stage_names};
 use flitway_machine::units::{self, Dimension};
+use flitway_nic::host::program::Verb;
 use flitway_nic::host::story::Unit;
 use serde_json::Value;
 use std::fmt::Write;
@@ -17,11 +18,18 @@ pub(super) fn is(points: &[Value]) -> bool {
 /// What was measured, in words.
 pub(super) fn workload(workload: &Value) -> Option<String> {
     let of = |key: &str| workload[key].as_str();
-    let how = of("outstanding")
-        .map_or("ping-pong, or one get after the other".to_owned(), |many| format!("{many} under way"));
+    let alone =
+        match Verb::ALL.into_iter().find(|verb| of("nic").is_some_and(|it| it.starts_with(verb.name()))) {
+            Some(verb) if verb.comes_back() => "one after the other",
+            _ => "ping-pong",
+        };
+    let how = of("outstanding").map_or(alone.to_owned(), |many| format!("{many} under way"));
     let processes = of("processes").filter(|many| *many != "1");
     let processes = processes.map_or(String::new(), |many| format!(", {many} processes of each node"));
-    Some(format!("NIC operation {}, {}, {how}{processes}", of("nic")?, of("size")?))
+    let beside = of("load").map_or(String::new(), |load| {
+        format!(", beside {} traffic at load {load}", of("traffic").unwrap_or("uniform"))
+    });
+    Some(format!("NIC operation {}, {}, {how}{processes}{beside}", of("nic")?, of("size")?))
 }
 
 /// The sections.
@@ -32,6 +40,17 @@ pub(super) fn sections(page: &Page<'_>) -> String {
 /// The size of a point, as a person writes it.
 fn size(point: &Value) -> String {
     units::format(point["nic"]["size_bytes"].as_u64().unwrap_or(0), Dimension::Size)
+}
+
+/// The load of the traffic beside it, if there is some.
+fn load_beside(point: &Value) -> Option<String> {
+    point.get("offered_load").map(|_| format!("load {}", words::load(point)))
+}
+
+/// What a point is called: its size, and the load of the traffic beside it.
+pub(super) fn label(point: &Value) -> String {
+    let beside = load_beside(point).map_or(String::new(), |load| format!(", {load}"));
+    format!("{}{beside}", size(point))
 }
 
 fn mean(point: &Value) -> Option<f64> {
@@ -46,20 +65,20 @@ fn summary(page: &Page<'_>) -> String {
     let points = page.points();
     let mut tiles = String::new();
     if let Some((point, latency)) = points.iter().find_map(|point| Some((point, mean(point)?))) {
-        tiles.push_str(&tile("Mean latency", &words::time(latency), &format!("of {}", size(point))));
+        tiles.push_str(&tile("Mean latency", &words::time(latency), &format!("of {}", label(point))));
     }
     let most = points.iter().filter_map(|point| Some((point, bandwidth(point)?)));
     if let Some((point, most)) = most.max_by(|a, b| a.1.total_cmp(&b.1)) {
         tiles.push_str(&tile(
             "Highest bandwidth",
             &format!("{most:.0} MB/s"),
-            &format!("at {}", size(point)),
+            &format!("at {}", label(point)),
         ));
     }
     let rates = points.iter().filter_map(|point| Some((point, point["nic"]["rate_per_s"].as_f64()?)));
     if let Some((point, rate)) = rates.max_by(|a, b| a.1.total_cmp(&b.1)) {
         let text = format!("{:.2} million/s", rate / 1e6);
-        tiles.push_str(&tile("Highest rate", &text, &format!("operations of {}", size(point))));
+        tiles.push_str(&tile("Highest rate", &text, &format!("operations of {}", label(point))));
     }
     let mut rows = String::new();
     for point in points {
@@ -72,7 +91,7 @@ fn summary(page: &Page<'_>) -> String {
         let _ = write!(
             rows,
             "<tr><td>{}{missing}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            size(point),
+            label(point),
             time("mean"),
             time("p50"),
             time("p99"),
@@ -106,14 +125,14 @@ fn limit(point: &Value) -> Option<String> {
         let why = if dropped.is_empty() { "packets were lost".to_owned() } else { dropped.join(", ") };
         return Some(format!(
             "<li><strong>{}</strong>: not all were seen, {}</li>",
-            size(point),
+            label(point),
             escape(&why)
         ));
     }
     let busiest = nic.get("rate_per_s").and(nic["busy"].get(0))?;
     Some(format!(
         "<li><strong>{}</strong>: the busiest part, full {:.0} % of the time, was the {} (node {})</li>",
-        size(point),
+        label(point),
         100.0 * busiest["share"].as_f64()?,
         escape(busiest["part"].as_str()?),
         busiest["node"]
@@ -144,17 +163,21 @@ fn plot(
     names: &[(&str, &str)],
     of: &dyn Fn(&Value, &str) -> Option<f64>,
 ) -> Plot {
-    let lines: Vec<Line> = names
-        .iter()
+    let mut loads: Vec<Option<String>> = page.points().iter().map(load_beside).collect();
+    loads.dedup();
+    let lines = loads.iter().flat_map(|load| names.iter().map(move |name| (load, name)));
+    let lines: Vec<Line> = lines
         .enumerate()
-        .map(|(colour, (name, key))| {
+        .map(|(colour, (load, (name, key)))| {
             let mark = |point: &Value| {
                 let (x, y) = (point["nic"]["size_bytes"].as_f64()?, of(point, key)?);
-                let tip = format!("{}: {name} {}", size(point), format(y));
+                let tip = format!("{}: {name} {}", label(point), format(y));
                 Some(Mark { x, y, ci95: None, tip, is_hollow: false })
             };
-            let marks = page.points().iter().filter_map(mark).collect();
-            Line { name: (*name).to_owned(), colour, has_marks: true, marks }
+            let of_load = page.points().iter().filter(|point| load_beside(point) == *load);
+            let marks = of_load.filter_map(mark).collect();
+            let name = load.as_ref().map_or((*name).to_owned(), |load| format!("{name}, {load}"));
+            Line { name, colour, has_marks: true, marks }
         })
         .collect();
     let axis = |title: &str, format, of: &dyn Fn(&Mark) -> f64| {
@@ -181,8 +204,11 @@ fn tick_size(bytes: f64) -> String {
     }
 }
 
-/// Where the time goes: a bar for each size, whose parts are in the order of the way.
+/// Where the time goes, if it went anywhere: a bar for each point, whose parts are in the order of the way.
 fn stages(page: &Page<'_>) -> String {
+    if page.points().iter().all(|point| mean(point).is_none()) {
+        return String::new();
+    }
     let mut bars = String::new();
     for point in page.points() {
         let Some(all) = mean(point) else { continue };
@@ -202,7 +228,7 @@ fn stages(page: &Page<'_>) -> String {
             bars,
             "<div class=\"bar-row\"><span class=\"bar-name\">{}</span><span class=\"stack\">{parts}</span><span \
              class=\"bar-name\">{}</span></div>",
-            size(point),
+            label(point),
             words::time(all)
         );
     }
@@ -237,7 +263,7 @@ fn stage_table(page: &Page<'_>) -> String {
     let all = Stage::all()
         .map(stage_names)
         .filter(|[place, unit]| stages().map(parts_of).any(|(of, it, _)| (of, it) == (*place, *unit)));
-    let heads: String = page.points().iter().map(|point| format!("<th>{}</th>", size(point))).collect();
+    let heads: String = page.points().iter().map(|point| format!("<th>{}</th>", label(point))).collect();
     let mut rows = String::new();
     for [place, unit] in all {
         let cell = |point: &Value| {

@@ -26,7 +26,11 @@ pub(super) fn body(page: &Page<'_>, picture: Option<Picture<'_>>) -> String {
     html.push_str("<main>\n");
     if nic::is(page.points()) {
         // It is about two nodes: of channels and other nodes there is nothing to say.
-        return html + &nic::sections(page) + &machine(page) + FOOTER;
+        let mut faults = faults::section(page);
+        if !faults.is_empty() {
+            faults.insert_str(0, &chosen_point(page));
+        }
+        return html + &nic::sections(page) + &faults + &machine(page) + FOOTER;
     }
     if page.is_graph() {
         html.push_str(&graph_summary(page));
@@ -397,6 +401,9 @@ fn chosen_point(page: &Page<'_>) -> String {
 /// What tells a point from others.
 fn point_name(point: &Value) -> String {
     let load = || format!("load {}", words::load(point));
+    if point.get("nic").is_some() {
+        return nic::label(point);
+    }
     let Some(graph) = point.get("graph") else {
         return format!("{}, {}", load(), point["verdict"].as_str().unwrap_or(""));
     };

@@ -1,5 +1,7 @@
 //! Operations of NICs between two nodes: what they take, and with what.
 
+mod misfit;
+
 use super::Session;
 use super::job::{Background, Job as _};
 use super::nodes::{Kinds, ask_nic};
@@ -21,13 +23,13 @@ use flitway_wiring::NodeId;
 use flitway_wiring::topology::End;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use flitway_nic::host::program;
 pub use flitway_nic::host::story::Stage;
+pub use misfit::NicMisfit;
 
 /// Operations of a NIC, as asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,127 +63,6 @@ impl NicRun {
     #[must_use]
     pub fn choice(&self) -> &NicChoice {
         &self.choice
-    }
-}
-
-/// Why operations do not fit a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NicMisfit {
-    /// Its NIC has none.
-    NoOperations,
-    /// It has no such operation.
-    NoOperation {
-        /// What is done.
-        verb: Verb,
-        /// Those that it has.
-        has: [Option<Verb>; Verb::ALL.len()],
-    },
-    /// It cannot be asked for it so.
-    NoWay {
-        /// What is done.
-        verb: Verb,
-        /// How it was to be submitted.
-        by: Submission,
-        /// How it can be.
-        ways: &'static [Submission],
-    },
-    /// It cannot work on this network.
-    Misses(&'static str),
-    /// There is no such node.
-    NoNode {
-        /// The node asked for.
-        node: u32,
-        /// Nodes there are.
-        nodes: u32,
-    },
-    /// They have too much data.
-    TooLarge {
-        /// What is done.
-        verb: Verb,
-        /// Data asked for in bytes.
-        bytes: u64,
-        /// The most in bytes.
-        most: u64,
-        /// Where that stands.
-        source: &'static str,
-        /// What takes as many.
-        instead: Option<Verb>,
-    },
-    /// There are not as many queues.
-    NoQueue {
-        /// How descriptors reach the NIC.
-        by: Submission,
-        /// Queues of that kind.
-        queues: u32,
-        /// Queues of the other kind.
-        others: u32,
-    },
-}
-
-impl fmt::Display for NicMisfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NicMisfit::NoOperations => {
-                f.write_str("the NIC of this machine has no operations: it passes packets on")
-            }
-            NicMisfit::NoOperation { verb, has } => {
-                let has: Vec<&str> = has.iter().flatten().map(|verb| verb.name()).collect();
-                write!(f, "the NIC of this machine has no {}: it has {}", verb.name(), has.join(" and "))
-            }
-            NicMisfit::NoWay { verb, by, ways } => write!(
-                f,
-                "the NIC of this machine has no {} with `{}`: it has {}",
-                verb.name(),
-                written(*by),
-                ways.iter().map(|&way| format!("`{}`", written(way))).collect::<Vec<_>>().join(" and ")
-            ),
-            NicMisfit::Misses(what) => f.write_str(what),
-            NicMisfit::NoNode { node, nodes } => {
-                write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
-            }
-            NicMisfit::TooLarge { verb, bytes, most, source, .. } => {
-                write!(f, "{bytes} B are more than one {} takes, {most} B ({source})", verb.name())
-            }
-            NicMisfit::NoQueue { by, queues, .. } => write!(
-                f,
-                "the NIC has {queues} queues of kind {}, one for each process",
-                by.name().to_uppercase()
-            ),
-        }
-    }
-}
-
-/// How an operation is submitted, as it is written.
-fn written(by: Submission) -> String {
-    format!("{}={}", by.parameter(), by.name())
-}
-
-impl std::error::Error for NicMisfit {}
-
-impl NicMisfit {
-    /// The likely fix.
-    #[must_use]
-    pub fn help(self) -> Option<String> {
-        match self {
-            NicMisfit::NoOperations => {
-                let text = "use `--set nic.model=th`, the NIC of TH Express-2 (`flitway explain th`), \
-                            `--set nic.model=nap`, that of Dawning 5000, or on Elite4s `--set nic.model=elan4`, that of QsNetII";
-                Some(text.to_owned())
-            }
-            NicMisfit::NoNode { .. } | NicMisfit::Misses(_) => None,
-            NicMisfit::NoOperation { has, .. } => {
-                has.into_iter().flatten().next().map(|verb| format!("use `{}`", verb.name()))
-            }
-            NicMisfit::NoWay { ways, .. } => ways.first().map(|&way| format!("use `{}`", written(way))),
-            NicMisfit::TooLarge { instead: Some(verb), .. } => {
-                Some(format!("use `{}`, which takes more", verb.name()))
-            }
-            NicMisfit::TooLarge { most, .. } => Some(format!("use several of up to {most} B")),
-            NicMisfit::NoQueue { by: Submission::Hdq, others, .. } => {
-                Some(format!("use `queue=sdq`: there are {others} of those"))
-            }
-            NicMisfit::NoQueue { queues, .. } => Some(format!("use `--processes {queues}`")),
-        }
     }
 }
 
@@ -363,6 +244,15 @@ impl NicResult {
     pub fn limit(&self) -> Option<Busy> {
         self.choice.outstanding.filter(|_| self.is_complete)?;
         self.busy().into_iter().next().filter(|busy| busy.share >= LIMITS)
+    }
+
+    /// The load that the network accepts of the traffic beside the operations, if that is much less than is offered.
+    #[must_use]
+    pub fn accepted_of_saturated(&self) -> Option<f64> {
+        /// The part of what is offered that a network which is not saturated accepts at least.
+        const KEEPS_UP: f64 = 0.9;
+        let Point { offered_load, accepted_load, .. } = self.point;
+        (self.has_traffic && accepted_load < KEEPS_UP * offered_load).then_some(accepted_load)
     }
 
     /// What the NICs of the caller's node and of the other have counted.
