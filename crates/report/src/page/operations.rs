@@ -1,7 +1,7 @@
 //! What barriers and multicast operations came to beyond their latency: their parts, what was lost, how it was made good. A
 //! line for each quantity that was measured, a column for each point.
 
-use super::{Page, escape, words};
+use super::{Page, escape, nic, words};
 use crate::shown;
 use serde_json::Value;
 use std::fmt::Write;
@@ -186,6 +186,7 @@ pub(super) fn section(page: &Page<'_>) -> String {
 /// A line for each quantity that a point has, a column for each point.
 pub(super) fn table(points: &[Value], quantities: &[Quantity]) -> String {
     let head = |point: &Value| match words::offered_load(point) {
+        _ if point.get("nic").is_some() => format!("<th>{}</th>", nic::label(point)),
         Some(_) => format!("<th>at load {}</th>", words::load(point)),
         None => "<th></th>".to_owned(),
     };

@@ -123,7 +123,8 @@ fn header(page: &Page<'_>) -> String {
         sections.insert(1, ("operations", name));
     }
     if let Some(name) = faults::name(page.points()) {
-        let after = sections.iter().position(|(id, _)| ["stages", "fabric"].contains(id)).unwrap_or(1);
+        let after =
+            sections.iter().position(|(id, _)| ["stages", "fabric", "machine"].contains(id)).unwrap_or(1);
         sections.insert(after, ("faults", name));
     }
     for (id, name) in sections {
