@@ -194,10 +194,20 @@ fn limit(result: &NicResult) -> Option<String> {
     if result.choice.outstanding.is_some() && result.is_complete && result.rate_per_s().is_none() {
         return Some(format!("{size}: too short for a rate; --count says how many, more than are under way"));
     }
-    let Busy { part, side, share } = result.limit()?;
-    let node = result.choice.nodes[side];
-    let part = part.strip_suffix(" the node").map_or_else(|| format!("{part} of"), str::to_owned);
-    Some(format!("{size}: limited by the {part} node {node}, full {:.0} % of the time", share * 100.0))
+    let named = |Busy { part, side, share }: &Busy| {
+        let node = result.choice.nodes[*side];
+        let part = part.strip_suffix(" the node").map_or_else(|| format!("{part} of"), str::to_owned);
+        (format!("{part} node {node}"), share * 100.0)
+    };
+    let all: Vec<(String, f64)> = result.limits().iter().map(named).collect();
+    let ((part, share), others) = all.split_first()?;
+    let mut text = format!("{size}: limited by the {part}, full {share:.0} % of the time");
+    if !others.is_empty() {
+        let others: Vec<String> =
+            others.iter().map(|(part, share)| format!("the {part} ({share:.0} %)")).collect();
+        text.push_str(&format!(", or by what it waits for: {}", others.join(", ")));
+    }
+    Some(text)
 }
 
 /// Operations that nobody has seen are a fault.

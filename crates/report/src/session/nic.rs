@@ -242,8 +242,16 @@ impl NicResult {
     /// What limits a stream: the busiest part, if it is hardly ever idle.
     #[must_use]
     pub fn limit(&self) -> Option<Busy> {
-        self.choice.outstanding.filter(|_| self.is_complete)?;
-        self.busy().into_iter().next().filter(|busy| busy.share >= LIMITS)
+        self.limits().into_iter().next()
+    }
+
+    /// All parts that are hardly ever idle in a stream, the busiest first: one of them may be so because it waits for another.
+    #[must_use]
+    pub fn limits(&self) -> Vec<Busy> {
+        if self.choice.outstanding.is_none() || !self.is_complete {
+            return Vec::new();
+        }
+        self.busy().into_iter().take_while(|busy| busy.share >= LIMITS).collect()
     }
 
     /// The load that the network accepts of the traffic beside the operations, if that is much less than is offered.
