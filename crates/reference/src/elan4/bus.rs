@@ -116,7 +116,7 @@ impl Host {
     /// The NIC reads `bytes`.
     pub(super) fn read(&mut self, bytes: u32) {
         let read = Read(bytes);
-        let at = self.at;
+        let at = self.around.at;
         self.bus.counts.reads += 1;
         if self.bus.tags == self.bus.settings.reads {
             self.bus.counts.reads_waited += 1;
@@ -128,7 +128,7 @@ impl Host {
             self.bus.full_since = Some(at.0);
         }
         let found = self.bus.request(at);
-        self.ask(found, Due::Found(read));
+        self.around.ask(found, Due::Found(read));
     }
 
     /// Memory has the data of a read.
@@ -143,21 +143,21 @@ impl Host {
             return;
         }
         self.bus.is_taken = true;
-        let until = Picos(self.bus.until.max(self.at.0));
-        self.due.ask_last(until, Due::Turn);
+        let until = Picos(self.bus.until.max(self.around.at.0));
+        self.around.due.ask_last(until, Due::Turn);
     }
 
     /// They ask for the bus.
     pub(super) fn data_ask(&mut self) {
         let read = self.bus.found.remove(0);
-        let (time, ended) = self.bus.carry(self.at, read.0);
+        let (time, ended) = self.bus.carry(self.around.at, read.0);
         self.bus.counts.down += time;
-        self.ask(Picos(ended), Due::HasRead(read));
+        self.around.ask(Picos(ended), Due::HasRead(read));
     }
 
     /// The data of a read have ended: the tag is free, the next data wait for the bus, and the NIC has these.
     pub(super) fn has_read(&mut self, read: Read) {
-        let at = self.at;
+        let at = self.around.at;
         if self.bus.waiting.is_empty() {
             self.bus.tags -= 1;
             if let Some(since) = self.bus.full_since.take() {
@@ -166,7 +166,7 @@ impl Host {
         } else {
             let next = self.bus.waiting.remove(0);
             let found = self.bus.request(at);
-            self.ask(found, Due::Found(next));
+            self.around.ask(found, Due::Found(next));
         }
         self.bus.is_taken = false;
         self.first_data_wait();

@@ -112,7 +112,7 @@ impl Host {
         if self.command_is_busy {
             return;
         }
-        let (queues, window, at) = (self.queues.len(), self.settings.window, self.at.0);
+        let (queues, window, at) = (self.queues.len(), self.settings.window, self.around.at.0);
         for queue in &mut self.queues {
             if queue.is_passed_over(window) {
                 queue.waits_since.get_or_insert(at);
@@ -131,31 +131,31 @@ impl Host {
     }
 
     fn carry_out(&mut self, queue: usize, mut command: Command) {
-        let at = self.at;
+        let at = self.around.at;
         let ElanSettings { word_time, command: command_time, form, .. } = self.settings;
         let time = word_time.0 * u64::from(command.bytes.div_ceil(WORD));
         self.command_busy += time;
-        self.ask(self.after(Picos(time)), Due::Ready);
+        self.around.ask(self.around.after(Picos(time)), Due::Ready);
         command.story().pass(Unit::Submission, at);
         match command.order {
             Order::Packet(mut packet) => {
                 self.queues[queue].unanswered += 1;
                 let handed = Picos(at.0 + command_time.0 + form.0);
                 packet.story.pass(Unit::Command, handed);
-                self.ask(handed, Due::Handed(packet));
+                self.around.ask(handed, Due::Handed(packet));
             }
             Order::Descriptor(mut descriptor) => {
                 self.is_free(queue, command.bytes);
-                let runs = self.after(command_time);
+                let runs = self.around.after(command_time);
                 descriptor.story.pass(Unit::Command, runs);
-                self.ask(runs, Due::Runs(descriptor));
+                self.around.ask(runs, Due::Runs(descriptor));
             }
         }
     }
 
     /// A packet that STEN made of so many bytes has been answered.
     pub(super) fn sten_answered(&mut self, process: u8, bytes: u32) {
-        let at = self.at.0;
+        let at = self.around.at.0;
         let queue = &mut self.queues[usize::from(process)];
         queue.unanswered -= 1;
         queue.waited += queue.waits_since.take().map_or(0, |since| at - since);
@@ -168,8 +168,8 @@ impl Host {
         self.queues[queue].freed += bytes;
         if self.queues[queue].freed * 4 >= self.settings.queue {
             let bytes = std::mem::take(&mut self.queues[queue].freed);
-            let (_, visible) = self.bus.post(self.at, POINTER);
-            self.ask(visible, Due::Room(queue as u8, bytes));
+            let (_, visible) = self.bus.post(self.around.at, POINTER);
+            self.around.ask(visible, Due::Room(queue as u8, bytes));
         }
     }
 }

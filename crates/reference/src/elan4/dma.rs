@@ -60,7 +60,7 @@ impl Host {
         let descriptor = self.run_queue.remove(0);
         self.assemblies.push(Assembly { descriptor, to_come: 0, there: Vec::new(), packed: 0 });
         self.prefetch = Some(Prefetch { descriptor, has_begun: false, asked: 0, page: None, waits: false });
-        self.ask(self.after(self.settings.start), Due::Begins);
+        self.around.ask(self.around.after(self.settings.start), Due::Begins);
     }
 
     pub(super) fn begins(&mut self) {
@@ -71,7 +71,7 @@ impl Host {
     /// The prefetcher asks for data, as long as they fit, and the page is known.
     fn read_on(&mut self) {
         loop {
-            let at = self.at;
+            let at = self.around.at;
             let Some(bytes) = self.next_read() else { return };
             let Some(prefetch) = &mut self.prefetch else { return };
             if !prefetch.has_begun
@@ -105,7 +105,7 @@ impl Host {
 
     /// The translation that the prefetcher has waited for is there.
     pub(super) fn page_known(&mut self) {
-        let at = self.at;
+        let at = self.around.at;
         let prefetch = self.prefetch.as_mut().expect("the prefetcher waits with what it has");
         prefetch.descriptor.story.pass(Unit::Translation, at);
         let bytes = self.next_read().expect("it has not asked for all");
@@ -133,7 +133,7 @@ impl Host {
     pub(super) fn data_read(&mut self, bytes: u64) {
         let (asked, mut story) = self.reads.remove(0);
         assert_eq!(asked, bytes, "reads are completed in order");
-        story.pass(Unit::Read, self.at);
+        story.pass(Unit::Read, self.around.at);
         let assembly = self.assemblies.iter_mut().find(|assembly| assembly.to_come > 0);
         let assembly = assembly.expect("what was read was asked for");
         assembly.to_come -= bytes;
@@ -143,7 +143,7 @@ impl Host {
 
     /// Data that are there become packets, as long as there may be more of those.
     fn assemble(&mut self) {
-        let (mtu, form) = (u64::from(self.settings.mtu), self.after(self.settings.form));
+        let (mtu, form) = (u64::from(self.settings.mtu), self.around.after(self.settings.form));
         while self.in_port < self.settings.port_packets {
             let Some(place) = self.assemblies.iter().position(|assembly| !assembly.there.is_empty()) else {
                 return;
@@ -152,7 +152,7 @@ impl Host {
             let descriptor = assembly.descriptor;
             let (to, from) = (descriptor.to.after(assembly.packed), descriptor.from.after(assembly.packed));
             let (bytes, mut story) = assembly.take_up_to(mtu - to.byte % mtu);
-            story.pass(Unit::Room, self.at);
+            story.pass(Unit::Room, self.around.at);
             story.pass(Unit::Dma, form);
             let Descriptor { name, what, node, bytes: of, tells_left, .. } = descriptor;
             let header = Header { name, what, to, bytes, of, back: from };
@@ -170,7 +170,7 @@ impl Host {
             }
             self.in_port += 1;
             self.buffered -= bytes;
-            self.ask(form, Due::Handed(packet));
+            self.around.ask(form, Due::Handed(packet));
             self.read_on();
             self.take_descriptor();
         }

@@ -10,21 +10,20 @@ mod dma;
 mod processor;
 mod receive;
 
-use crate::host::agenda::Agenda;
+use crate::host::model::{Around, Model, Modelled};
 use crate::host::translation::{Page, Translations};
 use bus::{Bus, Read};
 use command::{Command, Queue};
 use dma::{Assembly, Descriptor, Prefetch};
-use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, Picos};
-use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, Packet, Ticket};
+use flitway_engine::Picos;
+use flitway_fabric::Delivery;
 use flitway_nic::Place;
 use flitway_nic::elan4::{ElanCounts, ElanSettings};
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use flitway_nic::host::story::{Stage, Story, Unit};
-use flitway_nic::host::{AnyHost, HostCounts, NIC_PROCESS, Surroundings};
-use flitway_wiring::{Destination, NodeId, RailId};
+use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
+use flitway_wiring::{NodeId, RailId};
 use processor::{Burst, Processor};
 use receive::{Arrived, Write};
 
@@ -144,17 +143,8 @@ enum Due {
 /// A host with its NIC and its programs.
 #[derive(Debug)]
 struct Host {
-    node: NodeId,
+    around: Around<Content, Due>,
     settings: ElanSettings,
-    surroundings: Surroundings<Content>,
-    /// The date, and the cycle in which it is dealt with.
-    at: Picos,
-    now: Cycle,
-    due: Agenda<Due>,
-    /// What it does in this call.
-    packets: Vec<Packet>,
-    drained: Vec<Ticket>,
-    memory: Memory,
     processors: Vec<Processor>,
     bus: Bus,
     /// By process.
@@ -178,7 +168,6 @@ struct Host {
     under_way: Vec<(u64, Outbound)>,
     /// Bytes that have been answered, of operations that want to know of all.
     answered: Vec<(Name, u64)>,
-    lanes: Stream,
     /// Packets in the NIC port, in the order of delivery.
     arrived: Vec<Arrived>,
     /// Bytes of the input buffer that are free.
@@ -192,7 +181,6 @@ struct Host {
     /// By side.
     tlbs: [Translations<Waiter>; 2],
     counts: ElanCounts,
-    flits: u64,
 }
 
 /// The host of the node that `place` names, with a processor for each of `programs`.
@@ -206,15 +194,8 @@ pub fn host(
 ) -> Box<dyn AnyHost> {
     let processes = programs.len();
     let mut host = Host {
-        node: place.node,
+        around: Around::new(place, memory, surroundings),
         settings: *settings,
-        surroundings,
-        at: Picos(0),
-        now: Cycle::ZERO,
-        due: Agenda::new(),
-        packets: Vec::new(),
-        drained: Vec::new(),
-        memory,
         processors: programs.into_iter().map(|it| Processor::new(it, settings.queue)).collect(),
         bus: Bus::new(settings.host.bus),
         queues: (0..processes).map(|_| Queue::default()).collect(),
@@ -229,7 +210,6 @@ pub fn host(
         in_port: 0,
         under_way: Vec::new(),
         answered: Vec::new(),
-        lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
         arrived: Vec::new(),
         buffer: settings.input_buffer.into(),
         written: Vec::new(),
@@ -238,22 +218,83 @@ pub fn host(
         event_busy: 0,
         tlbs: [Translations::new(&settings.tlb), Translations::new(&settings.tlb)],
         counts: ElanCounts::default(),
-        flits: 0,
     };
-    (0..processes).for_each(|process| host.ask(Picos(0), Due::Free(process as u8)));
-    Box::new(host)
+    (0..processes).for_each(|process| host.around.ask(Picos(0), Due::Free(process as u8)));
+    Box::new(Modelled(host))
 }
 
 impl Host {
-    /// Asks for `due` at `at`.
-    fn ask(&mut self, at: Picos, due: Due) {
-        assert!(at >= self.at, "nothing is due before now");
-        self.due.ask(at, due);
+    /// A packet reaches the NIC port. What it carries is what memory has there now.
+    fn handed(&mut self, packet: Outbound) {
+        let Outbound { maker, node, header, payload, from, story, .. } = packet;
+        self.counts.packets[usize::from(maker == Maker::Dma)] += 1;
+        let data = from.and_then(|from| self.around.memory.read(from, header.bytes));
+        let number = self.around.hand(node, RailId(0), payload, Content { header, story, data });
+        self.under_way.push((number, packet));
     }
 
-    /// A date so much later.
-    fn after(&self, time: Picos) -> Picos {
-        Picos(self.at.0 + time.0)
+    /// A packet has been answered.
+    fn has_answer(&mut self, number: u64) {
+        let place = self.under_way.iter().position(|it| it.0 == number);
+        let (_, packet) = self.under_way.remove(place.expect("a packet is answered once"));
+        if let Maker::Sten(process, bytes) = packet.maker {
+            self.sten_answered(process, bytes);
+        }
+        if packet.tells_left && self.all_are_answered(&packet.header) {
+            let Header { name, of, .. } = packet.header;
+            let mut story = packet.story;
+            story.pass_stage(Stage::NicPort, self.around.at);
+            self.set_event(name.1, completion(CompletionKind::Left, name, of, story));
+        }
+    }
+
+    /// Whether, with this packet, all of an operation have been answered.
+    fn all_are_answered(&mut self, header: &Header) -> bool {
+        let before = self.answered.iter().position(|(name, _)| *name == header.name);
+        let before = before.map_or(0, |place| self.answered.remove(place).1);
+        let answered = before + header.bytes;
+        if answered < header.of {
+            self.answered.push((header.name, answered));
+        }
+        answered == header.of
+    }
+
+    /// `waiter` waits for a page that is not in the TLB of `side`.
+    fn wait_for(&mut self, side: Side, page: Page, waiter: Waiter) {
+        if self.tlbs[side as usize].wait_for(page, waiter) {
+            self.around.ask(self.around.after(self.settings.walk), Due::PageFound(side, page));
+        }
+    }
+
+    fn page_found(&mut self, side: Side, page: Page) {
+        let (waiters, next) = self.tlbs[side as usize].found(page);
+        for waiter in waiters {
+            match waiter {
+                Waiter::Prefetcher => self.page_known(),
+                Waiter::Input(write) => self.write(*write),
+            }
+        }
+        if let Some(next) = next {
+            self.around.ask(self.around.after(self.settings.walk), Due::PageFound(side, next));
+        }
+    }
+}
+
+/// Completion of an operation.
+fn completion(what: CompletionKind, (node, process, number): Name, bytes: u64, story: Story) -> Completion {
+    Completion { what, number, node, process, bytes, story }
+}
+
+impl Model for Host {
+    type Content = Content;
+    type Due = Due;
+
+    fn around(&self) -> &Around<Content, Due> {
+        &self.around
+    }
+
+    fn around_mut(&mut self) -> &mut Around<Content, Due> {
+        &mut self.around
     }
 
     fn handle(&mut self, due: Due) {
@@ -273,133 +314,26 @@ impl Host {
             Due::Handed(packet) => self.handed(packet),
             Due::Dealt(content) => self.dealt(content),
             Due::Left(bytes) => self.has_left_buffer(bytes),
-            Due::Landed(to, data) => self.memory.write(to, &data),
+            Due::Landed(to, data) => self.around.memory.write(to, &data),
             Due::EventDone => self.event_done(),
             Due::PageFound(side, page) => self.page_found(side, page),
         }
     }
 
-    /// It is cycle `now`.
-    fn enter(&mut self, now: Cycle) {
-        self.now = now;
-        self.at = self.surroundings.clock.picos_floor(now);
-    }
-
-    fn leave(&mut self, out: &mut Outgoing) {
-        self.packets.drain(..).for_each(|packet| out.push(packet));
-        self.drained.drain(..).for_each(|ticket| out.drain(ticket));
-    }
-
-    /// A packet reaches the NIC port. What it carries is what memory has there now.
-    fn handed(&mut self, packet: Outbound) {
-        let Outbound { maker, node, header, payload, from, story, .. } = packet;
-        self.counts.packets[usize::from(maker == Maker::Dma)] += 1;
-        let data = from.and_then(|from| self.memory.read(from, header.bytes));
-        let number = self.surroundings.contents.lay(self.node, Content { header, story, data });
-        self.packets.push(Packet {
-            destination: Destination::Node(node),
-            rail: RailId(0),
-            lane: self.lanes.bits() as u32,
-            payload,
-            created: self.now,
-            flow: Flow::new(FlowKind::Message, number).of_process(NIC_PROCESS),
-        });
-        self.under_way.push((number, packet));
-    }
-
-    /// A packet has been answered.
-    fn has_answer(&mut self, number: u64) {
-        let place = self.under_way.iter().position(|it| it.0 == number);
-        let (_, packet) = self.under_way.remove(place.expect("a packet is answered once"));
-        if let Maker::Sten(process, bytes) = packet.maker {
-            self.sten_answered(process, bytes);
-        }
-        if packet.tells_left && self.all_are_answered(&packet.header) {
-            let Header { name, of, .. } = packet.header;
-            let mut story = packet.story;
-            story.pass_stage(Stage::NicPort, self.at);
-            self.set_event(name.1, completion(CompletionKind::Left, name, of, story));
-        }
-    }
-
-    /// Whether, with this packet, all of an operation have been answered.
-    fn all_are_answered(&mut self, header: &Header) -> bool {
-        let before = self.answered.iter().position(|(name, _)| *name == header.name);
-        let before = before.map_or(0, |place| self.answered.remove(place).1);
-        let answered = before + header.bytes;
-        if answered < header.of {
-            self.answered.push((header.name, answered));
-        }
-        answered == header.of
-    }
-
-    /// `waiter` waits for a page that is not in the TLB of `side`.
-    fn wait_for(&mut self, side: Side, page: Page, waiter: Waiter) {
-        if self.tlbs[side as usize].wait_for(page, waiter) {
-            self.ask(self.after(self.settings.walk), Due::PageFound(side, page));
-        }
-    }
-
-    fn page_found(&mut self, side: Side, page: Page) {
-        let (waiters, next) = self.tlbs[side as usize].found(page);
-        for waiter in waiters {
-            match waiter {
-                Waiter::Prefetcher => self.page_known(),
-                Waiter::Input(write) => self.write(*write),
-            }
-        }
-        if let Some(next) = next {
-            self.ask(self.after(self.settings.walk), Due::PageFound(side, next));
-        }
-    }
-}
-
-/// Completion of an operation.
-fn completion(what: CompletionKind, (node, process, number): Name, bytes: u64, story: Story) -> Completion {
-    Completion { what, number, node, process, bytes, story }
-}
-
-impl AnyHost for Host {
-    fn run(&mut self, now: Cycle, out: &mut Outgoing) {
-        self.now = now;
-        let until = self.surroundings.clock.picos_floor(now);
-        while let Some((at, due)) = self.due.first_by(until) {
-            self.at = at;
-            self.handle(due);
-        }
-        self.leave(out);
-    }
-
-    fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
-        self.enter(now);
-        self.flits += u64::from(delivery.flits);
-        let content = self.surroundings.contents.take(delivery.source, delivery.flow.tag);
+    fn receive(&mut self, delivery: &Delivery, content: Content) {
         self.arrive(delivery, content);
-        self.leave(out);
     }
 
-    fn sent(&mut self, now: Cycle, _: RailId, flow: Flow, out: &mut Outgoing) {
-        self.enter(now);
-        self.has_left(flow.tag);
-        self.leave(out);
+    fn sent(&mut self, _: RailId, number: u64) {
+        self.has_left(number);
     }
 
-    fn answered(&mut self, now: Cycle, flow: Flow, out: &mut Outgoing) {
-        self.enter(now);
-        self.has_answer(flow.tag);
-        self.leave(out);
+    fn answered(&mut self, number: u64) {
+        self.has_answer(number);
     }
 
-    fn next(&self) -> Option<Cycle> {
-        self.due.next().map(|at| self.surroundings.clock.cycles_ceil(at))
-    }
-
-    fn program(&self, process: u8) -> &dyn Program {
-        &*self.processors[usize::from(process)].program
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        &mut self.memory
+    fn program(&self, process: usize) -> &dyn Program {
+        &*self.processors[process].program
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
@@ -408,7 +342,6 @@ impl AnyHost for Host {
         HostCounts {
             bus: self.bus.counts,
             busy: self.processors.iter().map(|processor| processor.busy).collect(),
-            flits: self.flits,
             nic: vec![
                 ("packets of STEN", packets[0]),
                 ("packets of the DMA engine", packets[1]),
@@ -428,20 +361,16 @@ impl AnyHost for Host {
                 ),
                 ("event processor", self.event_busy),
             ],
+            ..HostCounts::default()
         }
     }
 
-    fn under_way(&self) -> u64 {
-        self.surroundings.contents.under_way() as u64
-    }
-
-    fn unanswered(&self) -> u64 {
-        self.under_way.len() as u64
+    fn unanswered(&self) -> usize {
+        self.under_way.len()
     }
 
     fn is_idle(&self) -> bool {
-        self.due.next().is_none()
-            && self.bus.is_idle()
+        self.bus.is_idle()
             && self.queues.iter().all(Queue::is_idle)
             && self.run_queue.is_empty()
             && self.prefetch.is_none()

@@ -67,25 +67,25 @@ impl Host {
     }
 
     pub(super) fn seen(&mut self, process: u8, completion: &Completion) {
-        let at = self.at;
+        let at = self.around.at;
         self.processor(process).act(at, Some(completion));
     }
 
     /// The process knows of room in its queue.
     pub(super) fn has_room(&mut self, process: u8, bytes: u32) {
-        let at = self.at;
+        let at = self.around.at;
         let processor = self.processor(process);
         processor.room += bytes;
         if let Some(since) = processor.waits.take() {
             let goes_on = at.max(processor.free);
             processor.busy += goes_on.0 - since.0;
-            self.ask(goes_on, Due::Free(process));
+            self.around.ask(goes_on, Due::Free(process));
         }
     }
 
     /// The processor does what comes next, if it is free.
     pub(super) fn next_task(&mut self, process: u8) {
-        let (at, poll) = (self.at, self.settings.host.poll);
+        let (at, poll) = (self.around.at, self.settings.host.poll);
         let processor = self.processor(process);
         if processor.waits.is_some() || processor.free > at {
             return;
@@ -102,15 +102,15 @@ impl Host {
                 self.busy_for(process, Picos(0));
             }
             Task::See(mut completion) => {
-                let seen = self.after(poll);
+                let seen = self.around.after(poll);
                 completion.story.pass(Unit::Poll, seen);
-                self.ask(seen, Due::Seen(process, *completion));
+                self.around.ask(seen, Due::Seen(process, *completion));
                 self.busy_for(process, poll);
             }
             Task::Post(operation) => {
                 let number = processor.next;
                 processor.next += 1;
-                let name = (self.node, process, number);
+                let name = (self.around.node, process, number);
                 let bursts = match operation.by {
                     Submission::Sten => {
                         self.bursts(sten_commands(name, &operation, &self.settings, Story::begin(at)))
@@ -155,7 +155,7 @@ impl Host {
 
     /// The processor writes bursts, as long as it knows of room for the next.
     fn write_on(&mut self, process: u8) {
-        let at = self.at;
+        let at = self.around.at;
         let mut written = Picos(0);
         loop {
             let processor = self.processor(process);
@@ -170,13 +170,13 @@ impl Host {
             let burst = processor.bursts.remove(0);
             processor.room -= burst.room;
             written.0 += burst.time.0;
-            self.ask(self.after(written), Due::Burst(process, burst));
+            self.around.ask(self.around.after(written), Due::Burst(process, burst));
         }
     }
 
     /// A burst has been written, and goes over the bus.
     pub(super) fn burst(&mut self, process: u8, burst: Burst) {
-        let at = self.at;
+        let at = self.around.at;
         let there = self.bus.write(at, burst.bytes);
         let mut commands = burst.commands;
         if commands.is_empty() {
@@ -186,15 +186,15 @@ impl Host {
             command.story().pass(Unit::Processor, at);
             command.story().pass(Unit::Bus, there);
         }
-        self.ask(there, Due::Queued(process, commands));
+        self.around.ask(there, Due::Queued(process, commands));
     }
 
     fn busy_for(&mut self, process: u8, time: Picos) {
-        let free = self.after(time);
+        let free = self.around.after(time);
         let processor = self.processor(process);
         processor.busy += time.0;
         processor.free = free;
-        self.ask(free, Due::Free(process));
+        self.around.ask(free, Due::Free(process));
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Write(Content);
 impl Host {
     /// A packet is in the NIC port.
     pub(super) fn arrive(&mut self, delivery: &Delivery, mut content: Content) {
-        cross(&self.surroundings, &mut content.story, delivery);
+        cross(&self.around.surroundings, &mut content.story, delivery);
         self.arrived.push(Arrived { delivery: *delivery, content });
         if !self.drain() {
             self.counts.held += 1;
@@ -39,11 +39,11 @@ impl Host {
             let (ticket, mut content) = (delivery.ticket(), content.clone());
             self.arrived.remove(0);
             self.buffer -= bytes;
-            self.drained.push(ticket);
-            content.story.pass(Unit::Room, self.at);
-            let dealt = self.after(self.settings.input);
+            self.around.drained.push(ticket);
+            content.story.pass(Unit::Room, self.around.at);
+            let dealt = self.around.after(self.settings.input);
             content.story.pass(Unit::Input, dealt);
-            self.ask(dealt, Due::Dealt(content));
+            self.around.ask(dealt, Due::Dealt(content));
         }
         true
     }
@@ -66,7 +66,7 @@ impl Host {
             }
             return;
         }
-        let runs = self.after(self.settings.command);
+        let runs = self.around.after(self.settings.command);
         let mut story = content.story;
         story.pass(Unit::Command, runs);
         let descriptor = Descriptor {
@@ -79,18 +79,18 @@ impl Host {
             tells_left: false,
             story,
         };
-        self.ask(runs, Due::Runs(descriptor));
+        self.around.ask(runs, Due::Runs(descriptor));
         self.has_left_buffer(DESCRIPTOR.into());
     }
 
     /// Data whose page is known are written.
     pub(super) fn write(&mut self, Write(content): Write) {
         let Content { header, mut story, data } = content;
-        story.pass(Unit::Translation, self.at);
-        let (left, visible) = self.bus.post(self.at, header.bytes as u32);
-        self.ask(left, Due::Left(header.bytes));
+        story.pass(Unit::Translation, self.around.at);
+        let (left, visible) = self.bus.post(self.around.at, header.bytes as u32);
+        self.around.ask(left, Due::Left(header.bytes));
         if let Some(data) = data {
-            self.ask(visible, Due::Landed(header.to, data));
+            self.around.ask(visible, Due::Landed(header.to, data));
         }
         self.data_written(&header, story);
     }
@@ -115,18 +115,18 @@ impl Host {
     pub(super) fn set_event(&mut self, process: u8, completion: Completion) {
         let time = self.settings.event;
         self.events.push((process, completion));
-        self.events_done = Picos(self.events_done.max(self.at).0 + time.0);
+        self.events_done = Picos(self.events_done.max(self.around.at).0 + time.0);
         self.event_busy += time.0;
-        self.ask(self.events_done, Due::EventDone);
+        self.around.ask(self.events_done, Due::EventDone);
     }
 
     /// The event processor has done with the first event: it writes the word that the process polls.
     pub(super) fn event_done(&mut self) {
         self.counts.events += 1;
         let (process, mut completion) = self.events.remove(0);
-        completion.story.pass(Unit::Event, self.at);
-        let (_, visible) = self.bus.post(self.at, EVENT);
+        completion.story.pass(Unit::Event, self.around.at);
+        let (_, visible) = self.bus.post(self.around.at, EVENT);
         completion.story.pass(Unit::Bus, visible);
-        self.ask(visible, Due::Visible(process, completion));
+        self.around.ask(visible, Due::Visible(process, completion));
     }
 }

@@ -1,6 +1,8 @@
-//! What the models of hosts have in common, whatever the NIC: what is due, translations, and how packets cross the network.
+//! What the models of hosts have in common, whatever the NIC: what is around it and due, translations, and how packets
+//! cross the network.
 
 pub(crate) mod agenda;
+pub(crate) mod model;
 pub(crate) mod translation;
 
 use flitway_engine::Cycle;

@@ -169,17 +169,17 @@ impl Host {
         }
         port.tags += 1;
         if port.tags == tags {
-            port.full_since = Some(self.at.0);
+            port.full_since = Some(self.around.at.0);
         }
-        let found = self.bus.request(self.at, read);
-        self.ask(found, Due::Found(read));
+        let found = self.bus.request(self.around.at, read);
+        self.around.ask(found, Due::Found(read));
     }
 
     /// Memory has the data of a read: they go to the NIC.
     pub(super) fn data_found(&mut self, read: Read) {
         let times = self.bus.packets(self.bus.settings.response, read.bytes);
-        let ended = self.bus.carry_down(read.port, self.at, &times);
-        self.ask(Picos(ended), Due::HasRead(read));
+        let ended = self.bus.carry_down(read.port, self.around.at, &times);
+        self.around.ask(Picos(ended), Due::HasRead(read));
     }
 
     /// The data of a read have ended: the tag is free for the next read, and the NIC has the data.
@@ -188,12 +188,12 @@ impl Host {
         if port.waiting.is_empty() {
             port.tags -= 1;
             if let Some(since) = port.full_since.take() {
-                port.counts.full += self.at.0 - since;
+                port.counts.full += self.around.at.0 - since;
             }
         } else {
             let next = port.waiting.remove(0);
-            let found = self.bus.request(self.at, next);
-            self.ask(found, Due::Found(next));
+            let found = self.bus.request(self.around.at, next);
+            self.around.ask(found, Due::Found(next));
         }
         match read.purpose {
             Purpose::Packet(engine) => self.data_read(engine),

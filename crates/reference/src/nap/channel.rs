@@ -128,8 +128,8 @@ impl Host {
             return;
         }
         self.counts.credits += 1;
-        let from = Peer { node: self.node, process };
-        self.ready.push(Ready::Alone(Box::new(Packet::of_credits(from, to, known, self.at))));
+        let from = Peer { node: self.around.node, process };
+        self.ready.push(Ready::Alone(Box::new(Packet::of_credits(from, to, known, self.around.at))));
     }
 
     /// All credits that the NIC knows that `process` owes to `to`, which are brought now.
@@ -153,7 +153,7 @@ impl Host {
         *self.credits(process, from) += credits;
         let most = self.settings.credits();
         assert!(*self.credits(process, from) <= most, "no more come back than have been spent");
-        let (at, queue) = (self.at, self.queue_of(process, NAP));
+        let (at, queue) = (self.around.at, self.queue_of(process, NAP));
         let Queue { descriptors, lacks_since, lacked, .. } = &mut self.queues[queue];
         if let Some(since) = *lacks_since
             && descriptors[0].to == from
@@ -177,10 +177,10 @@ impl Host {
             self.queue_turn = (queue + 1) % self.queues.len();
             self.engines[engine].packet = Some(packet);
             if self.engines.iter().all(|engine| !engine.is_idle()) {
-                self.engines_full_since = Some(self.at.0);
+                self.engines_full_since = Some(self.around.at.0);
             }
             let start = self.settings.start;
-            self.ask(self.after(start), Due::Begins(engine));
+            self.around.ask(self.around.after(start), Due::Begins(engine));
         }
     }
 
@@ -195,8 +195,8 @@ impl Host {
             }
             let of = &mut self.queues[queue];
             if of.lacks_since.is_none() {
-                of.lacks_since = Some(self.at.0);
-                of.descriptors[0].story.pass(Unit::Submission, self.at);
+                of.lacks_since = Some(self.around.at.0);
+                of.descriptors[0].story.pass(Unit::Submission, self.around.at);
                 self.counts.lacked += 1;
             }
         }
@@ -205,7 +205,7 @@ impl Host {
 
     /// Takes a packet of the first descriptor of a queue.
     fn take(&mut self, queue: usize) -> Packet {
-        let at = self.at;
+        let at = self.around.at;
         let (slot, mtu) = (u64::from(self.settings.slot), u64::from(self.settings.mtu));
         let of = &mut self.queues[queue];
         let first = &mut of.descriptors[0];
@@ -259,8 +259,8 @@ impl Host {
         if self.queues[queue].gone == quarter {
             self.queues[queue].gone = 0;
             let kind = if self.is_nap(queue) { NAP } else { MSG };
-            let (_, visible) = self.bus.post(process, self.at, POINTER);
-            self.ask(visible, Due::Room(process, kind, quarter));
+            let (_, visible) = self.bus.post(process, self.around.at, POINTER);
+            self.around.ask(visible, Due::Room(process, kind, quarter));
         }
     }
 
@@ -277,7 +277,7 @@ impl Host {
 
     /// An engine asks for the data of its packet, if it does not have them.
     pub(super) fn begins(&mut self, engine: usize) {
-        let (at, most) = (self.at, u64::from(self.settings.host.bus.read_request));
+        let (at, most) = (self.around.at, u64::from(self.settings.host.bus.read_request));
         let packet = self.engines[engine].packet.as_mut().expect("it has taken one");
         packet.story.pass(Unit::Dma, at);
         let source = packet.source.filter(|_| packet.reads);
@@ -297,7 +297,7 @@ impl Host {
         let of = &mut self.engines[engine];
         of.reads -= 1;
         if of.reads == 0 {
-            of.packet.as_mut().expect("it reads for one").story.pass(Unit::Read, self.at);
+            of.packet.as_mut().expect("it reads for one").story.pass(Unit::Read, self.around.at);
             self.ready.push(Ready::OfEngine(engine));
         }
     }
@@ -314,16 +314,16 @@ impl Host {
                 Ready::Alone(packet) => *packet,
                 Ready::OfEngine(engine) => {
                     if let Some(since) = self.engines_full_since.take() {
-                        self.engines_full += self.at.0 - since;
+                        self.engines_full += self.around.at.0 - since;
                     }
                     self.engines[engine].packet.take().expect("an engine whose packet is ready has it")
                 }
             };
             self.in_port[rail] += 1;
             self.rail_turn = (rail + 1) % rails;
-            let there = self.after(self.settings.transmit);
+            let there = self.around.after(self.settings.transmit);
             packet.story.pass(Unit::Interface, there);
-            self.ask(there, Due::Handed(RailId(rail as u32), Box::new(packet)));
+            self.around.ask(there, Due::Handed(RailId(rail as u32), Box::new(packet)));
         }
     }
 
@@ -331,7 +331,7 @@ impl Host {
     pub(super) fn handed(&mut self, rail: RailId, mut packet: Packet) {
         self.counts.packets[packet.what.counts_as()] += 1;
         if let Some(from) = packet.source {
-            packet.data = self.memory.read(from, packet.bytes);
+            packet.data = self.around.memory.read(from, packet.bytes);
         }
         let wants = packet.operation.tells_left && matches!(packet.what, What::Message | What::Put);
         let leaves = Leaves {
@@ -341,7 +341,8 @@ impl Host {
             wants,
             story: packet.story,
         };
-        let number = self.hand(rail, packet);
+        let (to, payload) = (packet.to.node, packet.payload as u16);
+        let number = self.around.hand(to, rail, payload, packet);
         self.in_source_queues.push((rail, number, leaves));
     }
 
@@ -352,7 +353,7 @@ impl Host {
         self.in_port[rail.0 as usize] -= 1;
         let Leaves { name, operation, bytes, wants, mut story } = leaves;
         if wants && super::all_of(&mut self.left, name, bytes, operation.bytes) {
-            story.pass_stage(flitway_nic::host::story::Stage::NicPort, self.at);
+            story.pass_stage(flitway_nic::host::story::Stage::NicPort, self.around.at);
             let completion = super::completion(CompletionKind::Left, name, &operation, story);
             self.record(name.1, completion);
         }

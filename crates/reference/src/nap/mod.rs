@@ -10,19 +10,18 @@ mod processor;
 mod receive;
 mod words;
 
-use crate::host::agenda::Agenda;
+use crate::host::model::{Around, Model, Modelled};
 use bus::{Bus, Read};
 use channel::{Descriptor, Engine, Leaves, MSG, NAP, Queue, Ready};
-use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, Picos};
-use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, Packet as OfFabric, Ticket};
+use flitway_engine::Picos;
+use flitway_fabric::Delivery;
 use flitway_nic::Place;
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use flitway_nic::host::story::{Story, Unit};
-use flitway_nic::host::{AnyHost, HostCounts, NIC_PROCESS, Surroundings};
+use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
 use flitway_nic::nap::{CREDITS, NapCounts, NapSettings, Peer};
-use flitway_wiring::{Destination, NodeId, RailId};
+use flitway_wiring::{NodeId, RailId};
 use processor::{Processor, Written};
 use receive::{Arrived, Expected, Records};
 
@@ -208,17 +207,8 @@ enum Due {
 /// A host with its NIC and its programs.
 #[derive(Debug)]
 struct Host {
-    node: NodeId,
+    around: Around<Packet, Due>,
     settings: NapSettings,
-    surroundings: Surroundings<Packet>,
-    /// The date, and the cycle in which it is dealt with.
-    at: Picos,
-    now: Cycle,
-    due: Agenda<Due>,
-    /// What it does in this call.
-    packets: Vec<OfFabric>,
-    drained: Vec<Ticket>,
-    memory: Memory,
     processors: Vec<Processor>,
     bus: Bus,
     /// NAP queues by process, MSG queues by process, and that of requests.
@@ -243,7 +233,6 @@ struct Host {
     in_source_queues: Vec<(RailId, u64, Leaves)>,
     /// Bytes that have left, of operations of which not all have and that want to know.
     left: Vec<(Name, u64)>,
-    lanes: Stream,
     /// Packets in NIC ports, in the order of delivery.
     arrived: Vec<Arrived>,
     /// Bytes of the receive buffer that are free.
@@ -261,7 +250,6 @@ struct Host {
     /// Additions to words of this node, of which the first is under way.
     additions: Vec<Packet>,
     counts: NapCounts,
-    flits: u64,
 }
 
 /// The host of the node that `place` names, with a processor for each of `programs`.
@@ -275,15 +263,8 @@ pub fn host(
 ) -> Box<dyn AnyHost> {
     let processes = programs.len();
     let mut host = Host {
-        node: place.node,
+        around: Around::new(place, memory, surroundings),
         settings: *settings,
-        surroundings,
-        at: Picos(0),
-        now: Cycle::ZERO,
-        due: Agenda::new(),
-        packets: Vec::new(),
-        drained: Vec::new(),
-        memory,
         processors: programs.into_iter().map(|it| Processor::new(it, settings.depth)).collect(),
         bus: Bus::new(settings.host.bus),
         queues: (0..=2 * processes).map(|_| Queue::default()).collect(),
@@ -299,7 +280,6 @@ pub fn host(
         in_port: vec![0; place.rails as usize],
         in_source_queues: Vec::new(),
         left: Vec::new(),
-        lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
         arrived: Vec::new(),
         buffer: settings.receive_buffer.into(),
         expected: Vec::new(),
@@ -310,73 +290,9 @@ pub fn host(
         loads_begun: 0,
         additions: Vec::new(),
         counts: NapCounts::default(),
-        flits: 0,
     };
-    (0..processes).for_each(|process| host.ask(Picos(0), Due::Free(process as u8)));
-    Box::new(host)
-}
-
-impl Host {
-    /// Asks for `due` at `at`.
-    fn ask(&mut self, at: Picos, due: Due) {
-        assert!(at >= self.at, "nothing is due before now");
-        self.due.ask(at, due);
-    }
-
-    /// A date so much later.
-    fn after(&self, time: Picos) -> Picos {
-        Picos(self.at.0 + time.0)
-    }
-
-    fn handle(&mut self, due: Due) {
-        match due {
-            Due::Free(process) => self.free(process),
-            Due::Visible(process, sight) => self.visible(process, sight),
-            Due::Seen(process, sight) => self.seen(process, sight),
-            Due::Burst(process, bytes, what) => self.burst(process, bytes, what),
-            Due::Queued(process, descriptor) => self.queued(process, *descriptor),
-            Due::Owed(process, to, credits) => self.owes(process, to, credits),
-            Due::Entries(process, count) => self.entries_free(process, count),
-            Due::Room(process, queue, count) => self.has_room(process, queue, count),
-            Due::Found(read) => self.data_found(read),
-            Due::HasRead(read) => self.has_read(read),
-            Due::Begins(engine) => self.begins(engine),
-            Due::WordReady(packet) => self.word_ready(packet),
-            Due::Handed(rail, packet) => self.handed(rail, *packet),
-            Due::Dealt(packet) => self.dealt(*packet),
-            Due::Left(bytes) => self.has_left_buffer(bytes),
-            Due::Landed(to, data) => self.landed(to, &data),
-            Due::AdditionOver => self.addition_is_over(),
-        }
-        self.look();
-    }
-
-    /// It is cycle `now`.
-    fn enter(&mut self, now: Cycle) {
-        self.now = now;
-        self.at = self.surroundings.clock.picos_floor(now);
-    }
-
-    fn leave(&mut self, out: &mut Outgoing) {
-        self.look();
-        self.packets.drain(..).for_each(|packet| out.push(packet));
-        self.drained.drain(..).for_each(|ticket| out.drain(ticket));
-    }
-
-    /// Hands a packet to the NIC port of `rail`: the number of its content.
-    fn hand(&mut self, rail: RailId, packet: Packet) -> u64 {
-        let (to, payload) = (packet.to.node, packet.payload as u16);
-        let number = self.surroundings.contents.lay(self.node, packet);
-        self.packets.push(OfFabric {
-            destination: Destination::Node(to),
-            rail,
-            lane: self.lanes.bits() as u32,
-            payload,
-            created: self.now,
-            flow: Flow::new(FlowKind::Message, number).of_process(NIC_PROCESS),
-        });
-        number
-    }
+    (0..processes).for_each(|process| host.around.ask(Picos(0), Due::Free(process as u8)));
+    Box::new(Modelled(host))
 }
 
 /// Completion of an operation.
@@ -400,41 +316,54 @@ fn all_of(parts: &mut Vec<(Name, u64)>, name: Name, bytes: u64, of: u64) -> bool
     all == of
 }
 
-impl AnyHost for Host {
-    fn run(&mut self, now: Cycle, out: &mut Outgoing) {
-        self.now = now;
-        let until = self.surroundings.clock.picos_floor(now);
-        while let Some((at, due)) = self.due.first_by(until) {
-            self.at = at;
-            self.handle(due);
+impl Model for Host {
+    type Content = Packet;
+    type Due = Due;
+
+    fn around(&self) -> &Around<Packet, Due> {
+        &self.around
+    }
+
+    fn around_mut(&mut self) -> &mut Around<Packet, Due> {
+        &mut self.around
+    }
+
+    fn handle(&mut self, due: Due) {
+        match due {
+            Due::Free(process) => self.free(process),
+            Due::Visible(process, sight) => self.visible(process, sight),
+            Due::Seen(process, sight) => self.seen(process, sight),
+            Due::Burst(process, bytes, what) => self.burst(process, bytes, what),
+            Due::Queued(process, descriptor) => self.queued(process, *descriptor),
+            Due::Owed(process, to, credits) => self.owes(process, to, credits),
+            Due::Entries(process, count) => self.entries_free(process, count),
+            Due::Room(process, queue, count) => self.has_room(process, queue, count),
+            Due::Found(read) => self.data_found(read),
+            Due::HasRead(read) => self.has_read(read),
+            Due::Begins(engine) => self.begins(engine),
+            Due::WordReady(packet) => self.word_ready(packet),
+            Due::Handed(rail, packet) => self.handed(rail, *packet),
+            Due::Dealt(packet) => self.dealt(*packet),
+            Due::Left(bytes) => self.has_left_buffer(bytes),
+            Due::Landed(to, data) => self.landed(to, &data),
+            Due::AdditionOver => self.addition_is_over(),
         }
-        self.leave(out);
     }
 
-    fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
-        self.enter(now);
-        self.flits += u64::from(delivery.flits);
-        let packet = self.surroundings.contents.take(delivery.source, delivery.flow.tag);
+    fn receive(&mut self, delivery: &Delivery, packet: Packet) {
         self.arrive(delivery, packet);
-        self.leave(out);
     }
 
-    fn sent(&mut self, now: Cycle, rail: RailId, flow: Flow, out: &mut Outgoing) {
-        self.enter(now);
-        self.has_left(rail, flow.tag);
-        self.leave(out);
+    fn sent(&mut self, rail: RailId, number: u64) {
+        self.has_left(rail, number);
     }
 
-    fn next(&self) -> Option<Cycle> {
-        self.due.next().map(|at| self.surroundings.clock.cycles_ceil(at))
+    fn follow_up(&mut self) {
+        self.look();
     }
 
-    fn program(&self, process: u8) -> &dyn Program {
-        &*self.processors[usize::from(process)].program
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        &mut self.memory
+    fn program(&self, process: usize) -> &dyn Program {
+        &*self.processors[process].program
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
@@ -445,7 +374,6 @@ impl AnyHost for Host {
         HostCounts {
             bus: self.bus.counts(),
             busy: self.processors.iter().map(|processor| processor.busy).collect(),
-            flits: self.flits,
             nic: vec![
                 ("descriptors of NAP channels", descriptors[NAP]),
                 ("descriptors of MSG channels", descriptors[MSG]),
@@ -464,20 +392,12 @@ impl AnyHost for Host {
                 ("wait for credits of a NAP channel", lacked_most.unwrap_or(0)),
                 ("wait for words of a process", words_most.unwrap_or(0)),
             ],
+            ..HostCounts::default()
         }
     }
 
-    fn under_way(&self) -> u64 {
-        self.surroundings.contents.under_way() as u64
-    }
-
-    fn unanswered(&self) -> u64 {
-        0
-    }
-
     fn is_idle(&self) -> bool {
-        self.due.next().is_none()
-            && self.bus.is_idle()
+        self.bus.is_idle()
             && self.processors.iter().all(Processor::is_idle)
             && self.queues.iter().all(Queue::is_idle)
             && self.engines.iter().all(Engine::is_idle)

@@ -113,7 +113,7 @@ impl Host {
 
     /// The process has seen it.
     pub(super) fn seen(&mut self, process: u8, sight: Sight) {
-        let at = self.at;
+        let at = self.around.at;
         match sight {
             Sight::Slot { name, operation, what, is_last, from, story } => {
                 self.slot_seen(process, from);
@@ -146,8 +146,8 @@ impl Host {
             processor.owed.push((from, owed));
             return;
         }
-        let there = self.bus.write(process, self.at, DOORBELL);
-        self.ask(there, Due::Owed(process, from, owed));
+        let there = self.bus.write(process, self.around.at, DOORBELL);
+        self.around.ask(there, Due::Owed(process, from, owed));
     }
 
     /// A process has seen an event record.
@@ -157,8 +157,8 @@ impl Host {
         processor.records += 1;
         if processor.records == quarter {
             processor.records = 0;
-            let there = self.bus.write(process, self.at, DOORBELL);
-            self.ask(there, Due::Entries(process, quarter));
+            let there = self.bus.write(process, self.around.at, DOORBELL);
+            self.around.ask(there, Due::Entries(process, quarter));
         }
     }
 
@@ -177,13 +177,13 @@ impl Host {
     /// If the processor waits it goes on, after what has been asked for with this date.
     fn release(&mut self, process: u8) {
         if self.processor(process).waits {
-            self.ask(self.at, Due::Free(process));
+            self.around.ask(self.around.at, Due::Free(process));
         }
     }
 
     /// The processor does what comes next, if it is free.
     fn work(&mut self, process: u8) {
-        let (at, poll, node) = (self.at, self.settings.host.poll, self.node);
+        let (at, poll, node) = (self.around.at, self.settings.host.poll, self.around.node);
         let processor = self.processor(process);
         if processor.free > at {
             return;
@@ -202,8 +202,8 @@ impl Host {
                 processor.free = Picos(at.0 + poll.0);
                 let free = processor.free;
                 sight.story().pass(Unit::Poll, free);
-                self.ask(free, Due::Seen(process, sight));
-                self.ask(free, Due::Free(process));
+                self.around.ask(free, Due::Seen(process, sight));
+                self.around.ask(free, Due::Free(process));
             }
             Some(Task::Post(operation)) => {
                 let name = (node, process, processor.next);
@@ -244,7 +244,7 @@ impl Host {
 
     fn post_descriptor(&mut self, process: u8, step: Step) {
         let Step { name, operation, what, story } = step;
-        let own = Peer { node: self.node, process };
+        let own = Peer { node: self.around.node, process };
         let to = match what {
             What::Grant => Peer { node: name.0, process: name.1 },
             _ => Peer { node: operation.node, process: operation.process },
@@ -265,7 +265,7 @@ impl Host {
     }
 
     fn post_word(&mut self, process: u8, step: Step) {
-        let (at, most) = (self.at, self.settings.words);
+        let (at, most) = (self.around.at, self.settings.words);
         let processor = self.processor(process);
         processor.words += 1;
         if processor.words == most {
@@ -278,7 +278,7 @@ impl Host {
 
     /// A word of the process is no longer under way.
     pub(super) fn word_is_over(&mut self, process: u8) {
-        let at = self.at;
+        let at = self.around.at;
         let processor = self.processor(process);
         processor.words -= 1;
         if let Some(since) = processor.words_full_since.take() {
@@ -294,24 +294,24 @@ impl Host {
         let mut left = bytes;
         while left > burst {
             written.0 += time.0;
-            self.ask(self.after(written), Due::Burst(process, burst, None));
+            self.around.ask(self.around.after(written), Due::Burst(process, burst, None));
             left -= burst;
         }
         written.0 += time.0;
-        self.ask(self.after(written), Due::Burst(process, left, Some(what)));
+        self.around.ask(self.around.after(written), Due::Burst(process, left, Some(what)));
         self.busy_for(process, written);
     }
 
     /// A burst has been written, and goes over the bus.
     pub(super) fn burst(&mut self, process: u8, bytes: u32, what: Option<Written>) {
-        let at = self.at;
+        let at = self.around.at;
         let there = self.bus.write(process, at, bytes);
         match what {
             None => {}
             Some(Written::Descriptor(mut descriptor)) => {
                 descriptor.story.pass(Unit::Processor, at);
                 descriptor.story.pass(Unit::Bus, there);
-                self.ask(there, Due::Queued(process, descriptor));
+                self.around.ask(there, Due::Queued(process, descriptor));
             }
             Some(Written::Word(mut word)) => {
                 word.story.pass(Unit::Processor, at);
@@ -322,11 +322,11 @@ impl Host {
     }
 
     fn busy_for(&mut self, process: u8, time: Picos) {
-        let free = self.after(time);
+        let free = self.around.after(time);
         let processor = self.processor(process);
         processor.busy += time.0;
         processor.free = free;
-        self.ask(free, Due::Free(process));
+        self.around.ask(free, Due::Free(process));
     }
 }
 

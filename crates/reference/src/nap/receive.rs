@@ -39,7 +39,7 @@ impl Records {
 impl Host {
     /// A packet is in a NIC port.
     pub(super) fn arrive(&mut self, delivery: &Delivery, mut packet: Packet) {
-        cross(&self.surroundings, &mut packet.story, delivery);
+        cross(&self.around.surroundings, &mut packet.story, delivery);
         self.arrived.push(Arrived { delivery: *delivery, packet });
         if !self.drain() {
             self.counts.held += 1;
@@ -56,11 +56,11 @@ impl Host {
             let (ticket, mut packet) = (delivery.ticket(), packet.clone());
             self.arrived.remove(0);
             self.buffer -= bytes;
-            self.drained.push(ticket);
-            packet.story.pass(Unit::Room, self.at);
-            let dealt = self.after(self.settings.receive);
+            self.around.drained.push(ticket);
+            packet.story.pass(Unit::Room, self.around.at);
+            let dealt = self.around.after(self.settings.receive);
             packet.story.pass(Unit::Interface, dealt);
-            self.ask(dealt, Due::Dealt(Box::new(packet)));
+            self.around.ask(dealt, Due::Dealt(Box::new(packet)));
         }
         true
     }
@@ -116,15 +116,15 @@ impl Host {
     fn write_slot(&mut self, packet: Packet) {
         let Packet { name, operation, what, from, to, payload, target, is_last, mut story, data, .. } =
             packet;
-        story.pass(Unit::Room, self.at);
-        let (_, visible) = self.bus.post(to.process, self.at, SLOT_HEAD + payload);
+        story.pass(Unit::Room, self.around.at);
+        let (_, visible) = self.bus.post(to.process, self.around.at, SLOT_HEAD + payload);
         story.pass(Unit::Bus, visible);
         if what == What::Message
             && let Some(data) = data
         {
-            self.ask(visible, Due::Landed(target, data));
+            self.around.ask(visible, Due::Landed(target, data));
         }
-        self.ask(
+        self.around.ask(
             visible,
             Due::Visible(to.process, Sight::Slot { name, operation, what, is_last, from, story }),
         );
@@ -133,9 +133,9 @@ impl Host {
     /// Data are written to their address.
     fn data(&mut self, packet: Packet) {
         let Packet { name, operation, to, payload, target, bytes, story, data, .. } = packet;
-        let (left, visible) = self.bus.post(to.process, self.at, payload);
+        let (left, visible) = self.bus.post(to.process, self.around.at, payload);
         if let Some(data) = data {
-            self.ask(visible, Due::Landed(target, data));
+            self.around.ask(visible, Due::Landed(target, data));
         }
         if super::all_of(&mut self.written, name, bytes, operation.bytes) {
             let what = match operation.verb {
@@ -144,7 +144,7 @@ impl Host {
             };
             self.record(to.process, super::completion(what, name, &operation, story));
         }
-        self.ask(left, Due::Left(payload));
+        self.around.ask(left, Due::Left(payload));
     }
 
     /// A process gets an event record, when an entry is free.
@@ -160,10 +160,10 @@ impl Host {
     }
 
     fn write_record(&mut self, process: u8, mut completion: Completion) {
-        completion.story.pass(Unit::Room, self.at);
-        let (_, visible) = self.bus.post(process, self.at, EVENT);
+        completion.story.pass(Unit::Room, self.around.at);
+        let (_, visible) = self.bus.post(process, self.around.at, EVENT);
         completion.story.pass(Unit::Bus, visible);
-        self.ask(visible, Due::Visible(process, Sight::Record(completion)));
+        self.around.ask(visible, Due::Visible(process, Sight::Record(completion)));
     }
 
     /// The NIC knows of so many more free entries.
@@ -179,6 +179,6 @@ impl Host {
 
     /// Memory has bytes.
     pub(super) fn landed(&mut self, to: Address, data: &[u8]) {
-        self.memory.write(to, data);
+        self.around.memory.write(to, data);
     }
 }

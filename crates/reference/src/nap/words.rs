@@ -39,7 +39,7 @@ impl Host {
         let mut packet = Packet::of_word(What::Word, name, operation, [from, to], story);
         packet.source = (operation.verb != Verb::Load).then_some(source);
         packet.payload = if operation.verb == Verb::Load { LOAD } else { STORE };
-        self.ask(ready, Due::WordReady(Box::new(packet)));
+        self.around.ask(ready, Due::WordReady(Box::new(packet)));
     }
 
     pub(super) fn word_ready(&mut self, packet: Box<Packet>) {
@@ -58,10 +58,10 @@ impl Host {
                 self.read(process, Purpose::Load(number), bytes);
             }
             Verb::Store => {
-                let (_, visible) = self.bus.post(process, self.at, bytes);
+                let (_, visible) = self.bus.post(process, self.around.at, bytes);
                 let place = word_place(&packet);
                 if let Some(data) = packet.data.take() {
-                    self.ask(visible, Due::Landed(place, data));
+                    self.around.ask(visible, Due::Landed(place, data));
                 }
                 packet.story.pass(Unit::Bus, visible);
                 self.answer(packet, visible);
@@ -77,7 +77,7 @@ impl Host {
 
     /// The first addition reads its word.
     fn addition_begins(&mut self) {
-        let at = self.at;
+        let at = self.around.at;
         let first = &mut self.additions[0];
         first.story.pass(Unit::Remote, at);
         let (process, bytes) = (first.to.process, first.bytes as u32);
@@ -88,24 +88,24 @@ impl Host {
     pub(super) fn word_loaded(&mut self, number: u64) {
         let place = self.loads.iter().position(|it| it.0 == number).expect("it is loaded");
         let (_, mut packet) = self.loads.remove(place);
-        packet.story.pass(Unit::Read, self.at);
-        packet.data = self.memory.read(word_place(&packet), packet.bytes);
-        self.answer(packet, self.at);
+        packet.story.pass(Unit::Read, self.around.at);
+        packet.data = self.around.memory.read(word_place(&packet), packet.bytes);
+        self.answer(packet, self.around.at);
     }
 
     /// The word of the first addition has been read: the sum is written.
     pub(super) fn word_to_add_to_read(&mut self) {
         let mut packet = self.additions[0].clone();
-        packet.story.pass(Unit::Read, self.at);
+        packet.story.pass(Unit::Read, self.around.at);
         let place = word_place(&packet);
-        let before = self.memory.read(place, packet.bytes);
-        let (_, visible) = self.bus.post(packet.to.process, self.at, packet.bytes as u32);
+        let before = self.around.memory.read(place, packet.bytes);
+        let (_, visible) = self.bus.post(packet.to.process, self.around.at, packet.bytes as u32);
         if let (Some(before), Some(added)) = (&before, &packet.data) {
-            self.ask(visible, Due::Landed(place, sum(before, added)));
+            self.around.ask(visible, Due::Landed(place, sum(before, added)));
         }
-        self.ask(visible, Due::AdditionOver);
+        self.around.ask(visible, Due::AdditionOver);
         packet.data = before;
-        self.answer(packet, self.at);
+        self.answer(packet, self.around.at);
     }
 
     /// Memory has the sum: the next addition begins.
@@ -124,7 +124,7 @@ impl Host {
         let mut packet = Packet::of_word(What::Answer, name, operation, [to, from], story);
         packet.payload = ANSWER;
         packet.data = data.filter(|_| operation.verb != Verb::Store);
-        self.ask(ready, Due::WordReady(Box::new(packet)));
+        self.around.ask(ready, Due::WordReady(Box::new(packet)));
     }
 
     /// The answer is dealt with: the word goes to the processor.
@@ -133,13 +133,13 @@ impl Host {
         let process = name.1;
         self.word_is_over(process);
         let bytes = if operation.verb == Verb::Store { 0 } else { operation.bytes as u32 };
-        let (_, visible) = self.bus.post(process, self.at, bytes);
+        let (_, visible) = self.bus.post(process, self.around.at, bytes);
         story.pass(Unit::Bus, visible);
         if let Some(data) = data {
-            self.ask(visible, Due::Landed(Address { process, byte: operation.here }, data));
+            self.around.ask(visible, Due::Landed(Address { process, byte: operation.here }, data));
         }
         let completion = super::completion(CompletionKind::Loaded, name, &operation, story);
-        self.ask(visible, Due::Visible(process, Sight::Word(completion)));
+        self.around.ask(visible, Due::Visible(process, Sight::Word(completion)));
     }
 }
 

@@ -152,19 +152,19 @@ impl Host {
         }
         self.bus.tags += 1;
         if self.bus.tags == self.bus.settings.reads {
-            self.bus.full_since = Some(self.at.0);
+            self.bus.full_since = Some(self.around.at.0);
         }
-        let fetched = self.bus.request(self.at, read);
-        self.ask(fetched, Due::Fetched(read));
+        let fetched = self.bus.request(self.around.at, read);
+        self.around.ask(fetched, Due::Fetched(read));
     }
 
     /// Memory has the data of a read: the completions go down.
     pub(super) fn complete(&mut self, read: Read) {
-        let mut ended = self.at.0;
+        let mut ended = self.around.at.0;
         for data in self.bus.cut(read.bytes) {
-            ended = self.bus.carry_down(self.at, data);
+            ended = self.bus.carry_down(self.around.at, data);
         }
-        self.ask(Picos(ended), Due::HasRead(read));
+        self.around.ask(Picos(ended), Due::HasRead(read));
     }
 
     /// The NIC has the data, and the tag is free.
@@ -172,12 +172,12 @@ impl Host {
         if self.bus.waiting.is_empty() {
             self.bus.tags -= 1;
             if let Some(since) = self.bus.full_since.take() {
-                self.bus.counts.full += self.at.0 - since;
+                self.bus.counts.full += self.around.at.0 - since;
             }
         } else {
             let next = self.bus.waiting.remove(0);
-            let fetched = self.bus.request(self.at, next);
-            self.ask(fetched, Due::Fetched(next));
+            let fetched = self.bus.request(self.around.at, next);
+            self.around.ask(fetched, Due::Fetched(next));
         }
         match read.purpose {
             Purpose::Descriptors(queue) => self.descriptors_read(queue),

@@ -91,17 +91,17 @@ impl Host {
     /// `unit` takes a descriptor.
     pub(super) fn take(&mut self, unit: usize, descriptor: Descriptor) {
         let Descriptor { job, mut story, .. } = descriptor;
-        story.pass(Part::Submission, self.at);
+        story.pass(Part::Submission, self.around.at);
         self.units[unit].is_busy = true;
         if self.units.iter().all(|unit| unit.is_busy) {
-            self.all_busy_since = Some(self.at.0);
+            self.all_busy_since = Some(self.around.at.0);
         }
-        let decoded = self.after(self.settings.decode);
+        let decoded = self.around.after(self.settings.decode);
         story.pass(Part::Engine, decoded);
         if !self.is_transfer(&job) {
-            self.ask(self.after(self.settings.interval), Due::Ready(unit));
+            self.around.ask(self.around.after(self.settings.interval), Due::Ready(unit));
         }
-        self.ask(decoded, Due::Decoded(unit, job, story));
+        self.around.ask(decoded, Due::Decoded(unit, job, story));
     }
 
     /// Whether a descriptor neither holds its data nor asks for data.
@@ -115,7 +115,7 @@ impl Host {
 
     pub(super) fn unit_ready(&mut self, unit: usize) {
         if let Some(since) = self.all_busy_since.take() {
-            self.all_busy += self.at.0 - since;
+            self.all_busy += self.around.at.0 - since;
         }
         self.units[unit].is_busy = false;
         self.schedule();
@@ -163,7 +163,7 @@ impl Host {
             if transfer.waits || *buffered + bytes > self.settings.unit_buffer.into() {
                 return;
             }
-            transfer.story.pass(Part::Engine, self.at);
+            transfer.story.pass(Part::Engine, self.around.at);
             let page = (from.process, from.byte / self.settings.atc.page);
             if transfer.page != Some(page) {
                 transfer.page = Some(page);
@@ -181,7 +181,7 @@ impl Host {
     pub(super) fn page_known(&mut self, unit: usize) {
         let greatest = u64::from(self.settings.host.bus.read_request);
         let transfer = self.units[unit].asking.as_mut().expect("a transfer waits");
-        transfer.story.pass(Part::Translation, self.at);
+        transfer.story.pass(Part::Translation, self.around.at);
         let from = transfer.job.here.byte + transfer.asked;
         let bytes = (transfer.job.bytes - transfer.asked).min(greatest - from % greatest);
         self.request_data(unit, bytes);
@@ -208,7 +208,7 @@ impl Host {
     pub(super) fn data_read(&mut self, unit: usize, bytes: u64) {
         let (job, asked, mut story) = self.units[unit].reads.remove(0);
         assert_eq!(asked, bytes, "reads are completed in order");
-        story.pass(Part::Read, self.at);
+        story.pass(Part::Read, self.around.at);
         self.units[unit].read += bytes;
         let mtu = u64::from(self.settings.mtu);
         loop {
@@ -249,7 +249,8 @@ impl Host {
             (self.unit_turn, self.rail_turn) = ((unit + 1) % units, (rail + 1) % rails);
             self.in_port[rail] += 1;
             let packet = self.units[unit].packets.remove(0);
-            self.ask(self.after(self.settings.transmit), Due::Handed(RailId(rail as u32), packet));
+            self.around
+                .ask(self.around.after(self.settings.transmit), Due::Handed(RailId(rail as u32), packet));
             self.units[unit].buffered -= packet.buffered;
             self.ask_for_data(unit);
         }
@@ -257,10 +258,10 @@ impl Host {
 
     /// A packet is at the NIC port.
     pub(super) fn handed(&mut self, rail: RailId, mut packet: Outbound) {
-        packet.story.pass(Part::Interface, self.at);
-        let data = packet.from.and_then(|from| self.memory.read(from, packet.header.bytes));
+        packet.story.pass(Part::Interface, self.around.at);
+        let data = packet.from.and_then(|from| self.around.memory.read(from, packet.header.bytes));
         let content = Content { header: packet.header, story: packet.story, data };
-        let number = self.hand(packet.node, rail, packet.payload, content);
+        let number = self.around.hand(packet.node, rail, packet.payload, content);
         self.in_source_queues.push((rail, number, packet));
         self.counts.packets += 1;
         if packet.tells_left {
@@ -278,7 +279,7 @@ impl Host {
         self.in_port[rail.index()] -= 1;
         if packet.tells_left && self.has_left_whole(&packet) {
             let (name, mut story) = (packet.header.name, packet.story);
-            story.pass_stage(Stage::NicPort, self.at);
+            story.pass_stage(Stage::NicPort, self.around.at);
             self.begin_event(name.1, completion(CompletionKind::Left, name, packet.header.of, story));
         }
         self.transmit();

@@ -10,21 +10,20 @@ mod receive;
 mod submission;
 mod translation;
 
-use crate::host::agenda::Agenda;
+use crate::host::model::{Around, Model, Modelled};
 use crate::host::translation::Translations;
 use bus::{Bus, Read};
 use engine::{Job, Outbound, Unit};
-use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Cycle, Picos};
-use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, Packet, Ticket};
+use flitway_engine::Picos;
+use flitway_fabric::Delivery;
 use flitway_nic::Place;
 use flitway_nic::host::atc::AtcCounts;
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, Operation, Program, Verb};
 use flitway_nic::host::story::{Stage, Story, Unit as Part};
-use flitway_nic::host::{AnyHost, HostCounts, NIC_PROCESS, Surroundings};
+use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
 use flitway_nic::th::{ThCounts, ThSettings};
-use flitway_wiring::{Destination, NodeId, RailId};
+use flitway_wiring::{NodeId, RailId};
 use processor::Processor;
 use receive::{Arrived, Ring};
 use submission::{Descriptor, Queue};
@@ -100,18 +99,8 @@ enum Due {
 /// A host with its NIC and its programs.
 #[derive(Debug)]
 struct Host {
-    node: NodeId,
+    around: Around<Content, Due>,
     settings: ThSettings,
-    surroundings: Surroundings<Content>,
-    /// The date, and the cycle in which it is dealt with.
-    at: Picos,
-    now: Cycle,
-    /// What is due, in the order in which it was asked for.
-    due: Agenda<Due>,
-    /// What it does in this call.
-    packets: Vec<Packet>,
-    drained: Vec<Ticket>,
-    memory: Memory,
     processors: Vec<Processor>,
     bus: Bus,
     /// Descriptors on the chip: those of each HDQ, then those of each SDQ, then requests of other nodes.
@@ -138,7 +127,6 @@ struct Host {
     in_source_queues: Vec<(RailId, u64, Outbound)>,
     /// Bytes that have been handed over, of operations of which not all have left and that want to know.
     leaving: Vec<(Name, u64)>,
-    lanes: Stream,
     /// Packets in the NIC ports, in the order of delivery.
     arrived: Vec<Arrived>,
     /// Bytes of the receive buffer that are free.
@@ -149,7 +137,6 @@ struct Host {
     rings: Vec<[receive::RingState; 2]>,
     atc: Translations<Waiter>,
     counts: ThCounts,
-    flits: u64,
 }
 
 /// The host of the node that `place` names, with a processor for each of `programs`.
@@ -164,15 +151,8 @@ pub fn host(
     let ThSettings { hdqs, hdq_depth, sdqs, sdq_depth, sdq_groups, group_room, .. } = *settings;
     let (processes, sdqs) = (programs.len(), sdqs as usize);
     let mut host = Host {
-        node: place.node,
+        around: Around::new(place, memory, surroundings),
         settings: *settings,
-        surroundings,
-        at: Picos(0),
-        now: Cycle::ZERO,
-        due: Agenda::new(),
-        packets: Vec::new(),
-        drained: Vec::new(),
-        memory,
         processors: programs.into_iter().map(|it| Processor::new(it, hdq_depth, sdq_depth)).collect(),
         bus: Bus::new(settings.host.bus),
         sources: vec![Vec::new(); hdqs as usize + sdqs + 1],
@@ -189,29 +169,27 @@ pub fn host(
         in_port: vec![0; place.rails as usize],
         in_source_queues: Vec::new(),
         leaving: Vec::new(),
-        lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
         arrived: Vec::new(),
         buffer: settings.receive_buffer.into(),
         written: Vec::new(),
         rings: (0..processes).map(|_| receive::rings(settings)).collect(),
         atc: Translations::new(&settings.atc),
         counts: ThCounts::default(),
-        flits: 0,
     };
-    (0..processes).for_each(|process| host.ask(Picos(0), Due::Free(process as u8)));
-    Box::new(host)
+    (0..processes).for_each(|process| host.around.ask(Picos(0), Due::Free(process as u8)));
+    Box::new(Modelled(host))
 }
 
-impl Host {
-    /// Asks for `due` at `at`.
-    fn ask(&mut self, at: Picos, due: Due) {
-        assert!(at >= self.at, "nothing is due before now");
-        self.due.ask(at, due);
+impl Model for Host {
+    type Content = Content;
+    type Due = Due;
+
+    fn around(&self) -> &Around<Content, Due> {
+        &self.around
     }
 
-    /// A date so much later.
-    fn after(&self, time: Picos) -> Picos {
-        Picos(self.at.0 + time.0)
+    fn around_mut(&mut self) -> &mut Around<Content, Due> {
+        &mut self.around
     }
 
     fn handle(&mut self, due: Due) {
@@ -230,73 +208,22 @@ impl Host {
             Due::Handed(rail, packet) => self.handed(rail, packet),
             Due::Parsed(content) => self.parsed(content),
             Due::Left(bytes) => self.has_left_buffer(bytes),
-            Due::Landed(to, data) => self.memory.write(to, &data),
+            Due::Landed(to, data) => self.around.memory.write(to, &data),
             Due::Entries(process, ring, count) => self.entries_free(process, ring, count),
             Due::GivesUp(process, ring, number) => self.gives_up(process, ring, number),
         }
     }
 
-    /// It is cycle `now`.
-    fn enter(&mut self, now: Cycle) {
-        self.now = now;
-        self.at = self.surroundings.clock.picos_floor(now);
-    }
-
-    fn leave(&mut self, out: &mut Outgoing) {
-        self.packets.drain(..).for_each(|packet| out.push(packet));
-        self.drained.drain(..).for_each(|ticket| out.drain(ticket));
-    }
-
-    /// Hands a packet to the NIC port of `rail`: the number of its content.
-    fn hand(&mut self, to: NodeId, rail: RailId, payload: u16, content: Content) -> u64 {
-        let number = self.surroundings.contents.lay(self.node, content);
-        self.packets.push(Packet {
-            destination: Destination::Node(to),
-            rail,
-            lane: self.lanes.bits() as u32,
-            payload,
-            created: self.now,
-            flow: Flow::new(FlowKind::Message, number).of_process(NIC_PROCESS),
-        });
-        number
-    }
-}
-
-impl AnyHost for Host {
-    fn run(&mut self, now: Cycle, out: &mut Outgoing) {
-        self.now = now;
-        let until = self.surroundings.clock.picos_floor(now);
-        while let Some((at, due)) = self.due.first_by(until) {
-            self.at = at;
-            self.handle(due);
-        }
-        self.leave(out);
-    }
-
-    fn receive(&mut self, now: Cycle, delivery: &Delivery, out: &mut Outgoing) {
-        self.enter(now);
-        self.flits += u64::from(delivery.flits);
-        let content = self.surroundings.contents.take(delivery.source, delivery.flow.tag);
+    fn receive(&mut self, delivery: &Delivery, content: Content) {
         self.arrive(delivery, content);
-        self.leave(out);
     }
 
-    fn sent(&mut self, now: Cycle, rail: RailId, flow: Flow, out: &mut Outgoing) {
-        self.enter(now);
-        self.has_left(rail, flow.tag);
-        self.leave(out);
+    fn sent(&mut self, rail: RailId, number: u64) {
+        self.has_left(rail, number);
     }
 
-    fn next(&self) -> Option<Cycle> {
-        self.due.next().map(|at| self.surroundings.clock.cycles_ceil(at))
-    }
-
-    fn program(&self, process: u8) -> &dyn Program {
-        &*self.processors[usize::from(process)].program
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        &mut self.memory
+    fn program(&self, process: usize) -> &dyn Program {
+        &*self.processors[process].program
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
@@ -306,7 +233,6 @@ impl AnyHost for Host {
         HostCounts {
             bus: self.bus.counts,
             busy: self.processors.iter().map(|processor| processor.busy).collect(),
-            flits: self.flits,
             nic: vec![
                 ("descriptors of HDQs", descriptors[0]),
                 ("descriptors of SDQs", descriptors[1]),
@@ -323,20 +249,12 @@ impl AnyHost for Host {
                 ("translations replaced", replaced),
             ],
             full: vec![("units of the protocol engine", self.all_busy + now_busy)],
+            ..HostCounts::default()
         }
     }
 
-    fn under_way(&self) -> u64 {
-        self.surroundings.contents.under_way() as u64
-    }
-
-    fn unanswered(&self) -> u64 {
-        0
-    }
-
     fn is_idle(&self) -> bool {
-        self.due.next().is_none()
-            && self.bus.is_idle()
+        self.bus.is_idle()
             && self.sources.iter().chain(&self.known).chain(&self.reading).all(Vec::is_empty)
             && self.units.iter().all(Unit::is_idle)
             && self.in_port.iter().all(|&count| count == 0)

@@ -56,24 +56,24 @@ impl Host {
 
     pub(super) fn seen(&mut self, process: u8, ring: Ring, completion: &Completion) {
         self.entry_seen(process, ring);
-        let at = self.at;
+        let at = self.around.at;
         self.processor(process).act(at, Some(completion));
     }
 
     /// The queue that `process` may wait for has room.
     pub(super) fn go_on(&mut self, process: u8) {
-        let at = self.at;
+        let at = self.around.at;
         let processor = self.processor(process);
         if processor.waits {
             processor.waits = false;
             processor.free = at;
-            self.ask(at, Due::Free(process));
+            self.around.ask(at, Due::Free(process));
         }
     }
 
     /// The processor does what comes next, if it is free.
     pub(super) fn next_task(&mut self, process: u8) {
-        let (at, poll) = (self.at, self.settings.host.poll);
+        let (at, poll) = (self.around.at, self.settings.host.poll);
         let processor = self.processor(process);
         if processor.waits || processor.free > at || processor.todo.is_empty() {
             return;
@@ -84,15 +84,15 @@ impl Host {
                 self.busy_for(process, Picos(0));
             }
             Task::See(ring, mut completion) => {
-                let seen = self.after(poll);
+                let seen = self.around.after(poll);
                 completion.story.pass(Part::Poll, seen);
-                self.ask(seen, Due::Seen(process, ring, completion));
+                self.around.ask(seen, Due::Seen(process, ring, completion));
                 self.busy_for(process, poll);
             }
             Task::Post(operation) => {
                 let number = processor.next;
                 processor.next += 1;
-                let name = (self.node, process, number);
+                let name = (self.around.node, process, number);
                 self.try_to_post(process, Descriptor::of(name, &operation, Story::begin(at)));
             }
             Task::Wait(descriptor) => self.try_to_post(process, descriptor),
@@ -100,7 +100,7 @@ impl Host {
     }
 
     fn try_to_post(&mut self, process: u8, mut descriptor: Descriptor) {
-        let at = self.at;
+        let at = self.around.at;
         let by = descriptor.by.expect("a processor posts it");
         let processor = self.processor(process);
         processor.busy += at.0 - descriptor.story.until().0;
@@ -121,10 +121,10 @@ impl Host {
     }
 
     fn busy_for(&mut self, process: u8, time: Picos) {
-        let free = self.after(time);
+        let free = self.around.after(time);
         let processor = self.processor(process);
         processor.busy += time.0;
         processor.free = free;
-        self.ask(free, Due::Free(process));
+        self.around.ask(free, Due::Free(process));
     }
 }

@@ -80,7 +80,7 @@ impl Host {
 
     /// A packet is in the NIC port.
     pub(super) fn arrive(&mut self, delivery: &Delivery, mut content: Content) {
-        cross(&self.surroundings, &mut content.story, delivery);
+        cross(&self.around.surroundings, &mut content.story, delivery);
         self.arrived.push(Arrived { delivery: *delivery, content });
         if !self.drain() {
             self.counts.held += 1;
@@ -97,11 +97,11 @@ impl Host {
             let (ticket, mut content) = (delivery.ticket(), content.clone());
             self.arrived.remove(0);
             self.buffer -= bytes;
-            self.drained.push(ticket);
-            content.story.pass(Part::Room, self.at);
-            let parsed = Picos(self.at.0 + self.settings.receive.0 + self.settings.parse.0);
+            self.around.drained.push(ticket);
+            content.story.pass(Part::Room, self.around.at);
+            let parsed = Picos(self.around.at.0 + self.settings.receive.0 + self.settings.parse.0);
             content.story.pass(Part::Interface, parsed);
-            self.ask(parsed, Due::Parsed(content));
+            self.around.ask(parsed, Due::Parsed(content));
         }
         true
     }
@@ -133,7 +133,7 @@ impl Host {
 
     /// What is for a ring gets an entry, or waits.
     fn wants_entry(&mut self, process: u8, ring: Ring, write: Write) {
-        let gives_up = self.after(self.settings.hold);
+        let gives_up = self.around.after(self.settings.hold);
         let state = self.ring(process, ring);
         if state.free > 0 {
             state.free -= 1;
@@ -144,14 +144,14 @@ impl Host {
         state.next += 1;
         state.waiting.push((number, write));
         self.counts.waited[ring as usize] += 1;
-        self.ask(gives_up, Due::GivesUp(process, ring, number));
+        self.around.ask(gives_up, Due::GivesUp(process, ring, number));
     }
 
     /// Entries of a ring are free: the first that wait get them.
     pub(super) fn entries_free(&mut self, process: u8, ring: Ring, count: u32) {
         self.ring(process, ring).free += count;
         loop {
-            let at = self.at;
+            let at = self.around.at;
             let state = self.ring(process, ring);
             if state.free == 0 || state.waiting.is_empty() {
                 return;
@@ -180,8 +180,8 @@ impl Host {
         state.seen += 1;
         if state.seen * 4 >= state.entries {
             let count = std::mem::take(&mut state.seen);
-            let there = self.bus.write(self.at, DOORBELL);
-            self.ask(there, Due::Entries(process, ring, count));
+            let there = self.bus.write(self.around.at, DOORBELL);
+            self.around.ask(there, Due::Entries(process, ring, count));
         }
     }
 
@@ -202,23 +202,23 @@ impl Host {
 
     /// What is written goes up the bus.
     pub(super) fn write_translated(&mut self, mut write: Write) {
-        write.story().pass(Part::Translation, self.at);
+        write.story().pass(Part::Translation, self.around.at);
         match write {
             Write::Mini(content) => {
                 let visible = self.post_data(&content, ENTRY_HEAD);
                 let Content { header, mut story, .. } = content;
                 story.pass(Part::Bus, visible);
                 let completion = completion(CompletionKind::Received, header.name, header.of, story);
-                self.ask(visible, Due::Visible(header.to.process, Ring::Mpq, completion));
+                self.around.ask(visible, Due::Visible(header.to.process, Ring::Mpq, completion));
             }
             Write::Data(content) => {
                 self.post_data(&content, 0);
                 self.data_written(&content.header, content.story);
             }
             Write::Event(process, mut completion) => {
-                let (_, visible) = self.bus.post(self.at, EVENT);
+                let (_, visible) = self.bus.post(self.around.at, EVENT);
                 completion.story.pass(Part::Bus, visible);
-                self.ask(visible, Due::Visible(process, Ring::Eq, completion));
+                self.around.ask(visible, Due::Visible(process, Ring::Eq, completion));
             }
         }
     }
@@ -226,10 +226,10 @@ impl Host {
     /// Writes the data of a packet, and so many bytes more: when memory has them.
     fn post_data(&mut self, content: &Content, more: u32) -> Picos {
         let Header { to, bytes, .. } = content.header;
-        let (left, visible) = self.bus.post(self.at, bytes as u32 + more);
-        self.ask(left, Due::Left(bytes));
+        let (left, visible) = self.bus.post(self.around.at, bytes as u32 + more);
+        self.around.ask(left, Due::Left(bytes));
         if let Some(data) = &content.data {
-            self.ask(visible, Due::Landed(to, data.clone()));
+            self.around.ask(visible, Due::Landed(to, data.clone()));
         }
         visible
     }

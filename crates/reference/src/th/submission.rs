@@ -49,22 +49,22 @@ impl Host {
             let bytes = left.min(burst);
             left -= bytes;
             time.0 += burst_time.0;
-            self.ask(self.after(time), Due::Burst(queue, descriptor, bytes, left == 0));
+            self.around.ask(self.around.after(time), Due::Burst(queue, descriptor, bytes, left == 0));
         }
         time
     }
 
     /// A burst has been written, and goes over the bus.
     pub(super) fn burst(&mut self, queue: Queue, mut descriptor: Descriptor, bytes: u32, is_last: bool) {
-        let there = self.bus.write(self.at, bytes);
+        let there = self.bus.write(self.around.at, bytes);
         if is_last {
-            descriptor.story.pass(Part::Processor, self.at);
+            descriptor.story.pass(Part::Processor, self.around.at);
             descriptor.story.pass(Part::Bus, there);
             let due = match queue {
                 Queue::Hdq(queue) => Due::Written(queue, descriptor),
                 Queue::Sdq(queue) => Due::Rung(queue, descriptor),
             };
-            self.ask(there, due);
+            self.around.ask(there, due);
         }
     }
 
@@ -105,7 +105,7 @@ impl Host {
             self.sdq_turn = (queue + 1) % queues;
             self.counts.fetches += 1;
             let mut read: Vec<Descriptor> = self.known[queue].drain(..count as usize).collect();
-            read.iter_mut().for_each(|it| it.story.pass(Part::Submission, self.at));
+            read.iter_mut().for_each(|it| it.story.pass(Part::Submission, self.around.at));
             read[count as usize - 1].fetched = Some(count);
             self.reading[queue] = read;
             self.read(Purpose::Descriptors(queue), count * DESCRIPTOR);
@@ -119,7 +119,7 @@ impl Host {
 
     pub(super) fn descriptors_read(&mut self, queue: usize) {
         let mut read = std::mem::take(&mut self.reading[queue]);
-        read.iter_mut().for_each(|it| it.story.pass(Part::Bus, self.at));
+        read.iter_mut().for_each(|it| it.story.pass(Part::Bus, self.around.at));
         self.sources[self.settings.hdqs as usize + queue].extend(read);
         self.schedule();
         self.fetch();
@@ -163,7 +163,7 @@ impl Host {
     }
 
     fn tell_room(&mut self, queue: Queue, count: u32) {
-        let (_, visible) = self.bus.post(self.at, POINTER);
-        self.ask(visible, Due::Room(queue, count));
+        let (_, visible) = self.bus.post(self.around.at, POINTER);
+        self.around.ask(visible, Due::Room(queue, count));
     }
 }
