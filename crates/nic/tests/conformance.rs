@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
+#[path = "common/fabric.rs"]
+mod fabric;
+
+use fabric::fabric;
 use flitway_engine::{Clock, Picos};
-use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::NicModel;
 use flitway_nic::bounded::BoundedSettings;
 use flitway_nic::host::hyper_transport::HyperTransportSettings;
@@ -12,54 +14,15 @@ use flitway_nic::host::program::{Completion, Operation, Program, Submission, Ver
 use flitway_nic::host::{HostSettings, IdleTime, OnABus};
 use flitway_nic::ideal::IdealSettings;
 use flitway_nic::nap::NapSettings;
-use flitway_switch::sp::{
-    Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
-};
+use flitway_switch::sp::Sp;
 use flitway_test_kit::nic::conforms;
 use flitway_test_kit::test_nic::TestNicSettings;
-use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::{Topology, TopologySettings};
-use flitway_wiring::{Groups, NodeId};
+use flitway_wiring::NodeId;
 use std::any::Any;
 use std::sync::Arc;
 
-/// Two rails of small SP Switches in a tree.
-fn fabric() -> Fabric<SpSettings> {
-    let topology = Topology::build(&TopologySettings::FatTree { ports: 4, levels: 2 }).unwrap();
-    let links = topology.links().len();
-    Fabric {
-        routing: Routing::new(RoutingKind::DModK, Arc::new(topology)).unwrap(),
-        rails: 2,
-        latencies: vec![3; links],
-        rates: Rates::full(),
-        errors: LinkErrors::default(),
-        faults: Faults::default(),
-        groups: Groups::none(),
-        barriers: Barriers::none(),
-        payloads: ANY_PAYLOAD,
-        nic_ports: NicPorts::Ideal,
-        chip: SpSettings {
-            ports: 4,
-            store: Store::Input(Organisation::SplitRam),
-            chunk_flits: 4,
-            fifo_flits: 32,
-            pipeline: SpPipeline { receive: 1, route: 4, transmit: 1 },
-            credit: 1,
-            format: PacketFormat {
-                flit_bytes: 2,
-                header_flits: 1,
-                trailer_flits: 0,
-                mtu_bytes: 32,
-                block: None,
-            },
-            ascent: SpAscent::Routed,
-            worms: WormSettings { bits: 0, replication: Replication::Asynchronous },
-        },
-    }
-}
-
 fn conform<M: NicModel>(models: &[M]) {
-    models.iter().for_each(|model| conforms::<Sp, M>(&fabric(), model));
+    models.iter().for_each(|model| conforms::<Sp, M>(&fabric(2), model));
 }
 
 #[test]
@@ -146,7 +109,7 @@ fn hosts_with_nics_of_dawning_5000_conform() {
         remote: Picos(10_000),
         mtu: 32,
     };
-    let fabric = fabric();
+    let fabric = fabric(2);
     let nodes = fabric.nodes();
     let hosts = |processes: usize| {
         let idle = Arc::new(|_, _, _| IdleTime { all: 20, switches: 10 });

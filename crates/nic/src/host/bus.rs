@@ -424,6 +424,13 @@ impl PortState {
     }
 }
 
+/// The time of the packets that `bytes` need, each with `payload` of data at most and one at least, of which `packet` says what
+/// one takes.
+pub(super) fn in_packets(bytes: u32, payload: u32, packet: impl Fn(u32) -> Picos) -> Picos {
+    let cut = (0..bytes.div_ceil(payload).max(1)).map(|part| payload.min(bytes - part * payload));
+    cut.map(packet).fold(Picos(0), plus)
+}
+
 /// Both spans, one after the other.
 pub(crate) fn plus(a: Picos, b: Picos) -> Picos {
     Picos(a.0 + b.0)

@@ -10,7 +10,7 @@
 //! most `payload` data, the request of a read is one without data. HyperTransport keeps posted writes of a device, and
 //! reads after them, in their order, as `bus` does.
 
-use super::bus::{BusSettings, Reference, plus};
+use super::bus::{BusSettings, Reference, in_packets};
 use flitway_engine::Picos;
 
 /// Bytes of a word: data of a packet are whole ones. Source: \[LIT\] HyperTransport I/O Link Specification.
@@ -58,9 +58,7 @@ impl HyperTransportSettings {
 
     /// The time of the packets that carry `bytes`.
     fn packets(&self, overhead: u32, bytes: u32) -> Picos {
-        let payload = self.payload;
-        let cut = (0..bytes.div_ceil(payload).max(1)).map(|part| payload.min(bytes - part * payload));
-        cut.map(|bytes| self.packet(overhead, bytes)).fold(Picos(0), plus)
+        in_packets(bytes, self.payload, |bytes| self.packet(overhead, bytes))
     }
 }
 

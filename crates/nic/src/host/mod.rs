@@ -512,8 +512,10 @@ pub trait AnyHost: Debug + Send {
     /// Packets of the NICs of all nodes that are in NIC ports and the network, those that were lost there included.
     fn under_way(&self) -> u64;
 
-    /// Packets of its own whose answer it awaits, those that were lost included.
-    fn unanswered(&self) -> u64;
+    /// Packets of its own whose answer it awaits, those that were lost included; none where NIC ports tell of none.
+    fn unanswered(&self) -> u64 {
+        0
+    }
 }
 
 impl<D: Device> AnyHost for Host<D> {

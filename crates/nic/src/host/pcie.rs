@@ -8,7 +8,7 @@
 //! processor is one TLP, the request of a read one without data; posted writes and the data of reads go in TLPs of at most the
 //! payload.
 
-use super::bus::{BusSettings, Reference, plus};
+use super::bus::{BusSettings, Reference, in_packets};
 use flitway_engine::Picos;
 
 /// The settings of a PCI Express bus, and of the processors that write over it.
@@ -58,13 +58,7 @@ impl PcieSettings {
     /// The time of the TLPs that carry `bytes`.
     #[must_use]
     pub fn tlps(&self, bytes: u32) -> Picos {
-        self.cut(bytes).map(|bytes| self.tlp(bytes)).fold(Picos(0), plus)
-    }
-
-    /// The data of each TLP that `bytes` need.
-    fn cut(&self, bytes: u32) -> impl Iterator<Item = u32> + use<> {
-        let payload = self.payload;
-        (0..bytes.div_ceil(payload).max(1)).map(move |part| payload.min(bytes - part * payload))
+        in_packets(bytes, self.payload, |bytes| self.tlp(bytes))
     }
 }
 

@@ -1,58 +1,22 @@
 //! Hosts with NICs of Dawning 5000 on small SP Switches, whose processes post what they are told to at the start.
 
+mod fabric;
+
+pub(crate) use fabric::fabric;
 use flitway_engine::{Clock, Cycle, Picos};
-use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{
-    ANY_PAYLOAD, Barriers, Chip as _, Endpoint, Fabric, Faults, LinkErrors, NicPorts, Outgoing, Rates,
-    Simulation, Unobserved, Up,
-};
+use flitway_fabric::{Chip as _, Endpoint, Fabric, NicPorts, Outgoing, Simulation, Unobserved, Up};
 use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, Operation, Program};
 use flitway_nic::host::{Hosted, Hosts, IdleTime, Surroundings};
 use flitway_nic::nap::{Nap, NapSettings};
 use flitway_nic::{NicModel, Place};
-use flitway_switch::sp::{
-    Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store, WormSettings,
-};
-use flitway_wiring::routing::{Routing, RoutingKind};
-use flitway_wiring::topology::{Topology, TopologySettings};
-use flitway_wiring::{Groups, NodeId};
+use flitway_switch::sp::{Sp, SpSettings};
+use flitway_wiring::NodeId;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// So many rails of SP Switches in a tree.
-pub(crate) fn fabric(rails: u32) -> Fabric<SpSettings> {
-    let topology = Topology::build(&TopologySettings::FatTree { ports: 4, levels: 2 }).unwrap();
-    let links = topology.links().len();
-    let format =
-        PacketFormat { flit_bytes: 2, header_flits: 1, trailer_flits: 0, mtu_bytes: 32, block: None };
-    Fabric {
-        routing: Routing::new(RoutingKind::DModK, Arc::new(topology)).unwrap(),
-        rails,
-        latencies: vec![3; links],
-        rates: Rates::full(),
-        errors: LinkErrors::default(),
-        faults: Faults::default(),
-        groups: Groups::none(),
-        barriers: Barriers::none(),
-        payloads: ANY_PAYLOAD,
-        nic_ports: NicPorts::Ideal,
-        chip: SpSettings {
-            ports: 4,
-            store: Store::Input(Organisation::SplitRam),
-            chunk_flits: 4,
-            fifo_flits: 32,
-            pipeline: SpPipeline { receive: 1, route: 4, transmit: 1 },
-            credit: 1,
-            format,
-            ascent: SpAscent::Routed,
-            worms: WormSettings { bits: 0, replication: Replication::Asynchronous },
-        },
-    }
-}
 
 /// A process that posts everything at the start, and keeps what it sees.
 #[derive(Debug)]
