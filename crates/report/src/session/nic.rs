@@ -456,7 +456,6 @@ impl Session {
             looks.iter().all(|look| look.is_done) || (is_quiet && unanswered <= lost)
         };
         let measurement = measure_whole(&mut simulation, STRIDE, &mut course, stop, progress, is_over);
-        let looks = ends.map(|node| ask_host(&mut simulation, node, processes, Look::at));
         let faults = self.faults_result(&mut simulation, &course, &measurement);
         let offered = background.map_or(0.0, |(_, load)| load);
         let point = Point { faults, ..Point::new(offered, &measurement, self.scale()) };
@@ -465,14 +464,14 @@ impl Session {
         let [near, far] = ends.map(|node| {
             ask_host(&mut simulation, node, processes, |host, operators| {
                 let done: Vec<Done> = operators.iter().map(|operator| operator.done().clone()).collect();
-                (done, host.counts(at))
+                (done, host.counts(at), Look::at(host, operators).is_done)
             })
         });
+        let is_complete = near.2 && far.2;
         let end = near.0.iter().chain(&far.0).map(Done::last).max().unwrap_or_default();
         let done = if verb.comes_back() { near.0 } else { far.0 };
         let mut latencies: Vec<u64> = done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
         latencies.sort_unstable();
-        let is_complete = looks.iter().all(|look| look.is_done);
         let Measurement { counters, wall, .. } = measurement;
         NicResult {
             choice: run.choice,
