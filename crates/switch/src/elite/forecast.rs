@@ -64,7 +64,7 @@ pub(super) struct Coming {
 
 /// The `count` lowest of `bits`.
 #[inline]
-pub(super) fn lowest(bits: u64, count: u64) -> u64 {
+fn lowest(bits: u64, count: u64) -> u64 {
     if u64::from(bits.count_ones()) <= count {
         return bits;
     }

@@ -114,12 +114,6 @@ impl Lane {
         self.sent < self.end
     }
 
-    /// When its next flit is ready and has a credit, or needs none, after it has sent so many in the plan.
-    fn next(&self, period: Period, sent: u64, flits: &Forecast, is_sink: bool) -> Cycle {
-        let ready = flits.when(period, self.taken() + sent);
-        if is_sink { ready } else { ready.max(self.credits.when(period, self.sent + sent)) }
-    }
-
     /// Flits that have been taken out of the buffer of its owner, since the start, before the plan began.
     #[inline]
     pub(super) fn taken(&self) -> u64 {

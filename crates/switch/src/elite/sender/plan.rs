@@ -1,7 +1,7 @@
 //! A plan: what each virtual channel sends in a period, and how long that goes on.
 
 use super::Sender;
-use crate::elite::forecast::{Coming, Forecast, Run, lowest};
+use crate::elite::forecast::{Coming, Forecast, Run};
 use crate::elite::period::{Period, Places};
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
@@ -65,26 +65,6 @@ impl Step {
         self.left -= 1;
         self.sends |= 1 << at;
     }
-
-    /// In which of the `slots` of a period of so many `cycles` it sends if nobody else does, up to the end of its packet.
-    #[inline]
-    fn alone(&mut self, slots: u64, cycles: u64) -> u64 {
-        let mut sends = slots;
-        if self.flits.count.min(self.credits.count) < cycles {
-            let (mut flits, mut credits) = (self.flits.count, self.credits.count);
-            sends = 0;
-            for at in 0..cycles {
-                flits += self.flits.coming.cycles >> at & 1;
-                credits += self.credits.coming.cycles >> at & 1;
-                let does_send = slots >> at & u64::from(flits > 0) & u64::from(credits > 0);
-                flits -= does_send;
-                credits -= does_send;
-                sends |= does_send << at;
-            }
-            self.has_lacked = sends != slots;
-        }
-        lowest(sends, self.left)
-    }
 }
 
 /// A sender while it goes through a period.
@@ -118,11 +98,7 @@ impl Sender {
             (self.since, self.until) = (now, Cycle::NEVER);
             return 0;
         }
-        let until = if walk.active.is_power_of_two() {
-            self.walk_alone(period, now, &mut walk)
-        } else {
-            self.walk(period, now, &mut walk)
-        };
+        let until = self.walk(period, now, &mut walk);
         let mut sends = 0;
         for vc in bits(walk.active) {
             let lane = &mut self.lanes[vc];
@@ -166,25 +142,6 @@ impl Sender {
                 walk.active |= 1 << vc;
             }
         }
-    }
-
-    /// [`walk`](Self::walk) where one virtual channel has flits to send.
-    fn walk_alone(&mut self, period: Period, now: Cycle, walk: &mut Walk) -> Option<Cycle> {
-        let (vc, slots) = (walk.active.trailing_zeros() as usize, self.slots(period, now));
-        let lane = &mut self.lanes[vc];
-        let sends = lane.step.alone(slots, period.cycles());
-        if sends == 0 {
-            return None;
-        }
-        if !lane.has_begun {
-            if sends & 1 == 0 {
-                return Some(now + u64::from(sends.trailing_zeros()));
-            }
-            walk.begins = walk.active;
-        }
-        (walk.last, lane.step.sends) = (vc as u8, sends);
-        let ends = u64::from(sends.count_ones()) == lane.step.left;
-        ends.then(|| now + u64::from(sends.ilog2()) + 1)
     }
 
     /// Goes through a period from cycle `now` on, cycle by cycle. Returns where the plan ends, if that is in it.
@@ -237,20 +194,15 @@ impl Sender {
         source: &impl Fn(u16) -> &'a Forecast,
     ) -> Cycle {
         let next =
-            bits(walk.active).map(|vc| self.next_of(period, vc, 0, source)).fold(Cycle::NEVER, Cycle::min);
+            bits(walk.active).map(|vc| self.next_of(period, vc, source)).fold(Cycle::NEVER, Cycle::min);
         if next == Cycle::NEVER { next } else { self.pace.slot_from(next.max(now + period.cycles())) }
     }
 
-    /// When the next flit of `vc` is ready and has a credit, after it has sent so many in the plan.
-    fn next_of<'a>(
-        &self,
-        period: Period,
-        vc: usize,
-        sent: u64,
-        source: &impl Fn(u16) -> &'a Forecast,
-    ) -> Cycle {
+    /// When the next flit of `vc` is ready and has a credit, or needs none.
+    fn next_of<'a>(&self, period: Period, vc: usize, source: &impl Fn(u16) -> &'a Forecast) -> Cycle {
         let lane = &self.lanes[vc];
-        lane.next(period, sent, source(lane.owner.unwrap_or_default()), self.is_sink)
+        let ready = source(lane.owner.unwrap_or_default()).when(period, lane.taken());
+        if self.is_sink { ready } else { ready.max(lane.credits.when(period, lane.sent)) }
     }
 
     /// How long what was found in the period from cycle `now` on goes on; to its end at least.
@@ -282,7 +234,7 @@ impl Sender {
         let lane = &self.lanes[vc];
         let step = &lane.step;
         if step.sends == 0 {
-            return self.next_of(period, vc, 0, source);
+            return self.next_of(period, vc, source);
         }
         let (left, flits) = (lane.end - lane.sent, source(lane.owner.unwrap_or_default()));
         let of_packet = period.nth(lane.places, now, left - 1) + 1;
