@@ -105,6 +105,7 @@ mod tests {
     use super::*;
     use crate::testing::run;
     use flitway_workload::Fraction;
+    use flitway_workload::Parts;
     use flitway_workload::traffic::size::{self, SizeChoice};
     use flitway_workload::traffic::{Injection, Shape, TrafficChoice, arrival, destination};
 
@@ -118,8 +119,12 @@ mod tests {
             arrivals: arrival::parse(arrival).unwrap(),
             replies: None,
         };
-        let shape =
-            Shape { nodes: NODES, dimensions: vec![NODES], leaf: vec![0; NODES as usize], worst: None };
+        let shape = Shape {
+            nodes: NODES,
+            dimensions: vec![NODES],
+            parts: vec![Parts::switches(vec![0; NODES as usize])],
+            worst: None,
+        };
         let injection = Injection { rails: 3, mtu: 64, flits: &|_| 32, load: Fraction::percent(50) };
         let traffic = Arc::new(Traffic::build(&choice, &shape, &injection, 7).unwrap());
         (0..NODES).map(|node| Injector::new(&traffic, NodeId(node), 3, 7)).collect()

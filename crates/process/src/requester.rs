@@ -139,6 +139,7 @@ mod tests {
     use super::*;
     use crate::testing::run_observed;
     use flitway_workload::Fraction;
+    use flitway_workload::Parts;
     use flitway_workload::traffic::size::{self, SizeChoice};
     use flitway_workload::traffic::{Injection, Shape, TrafficChoice, arrival, destination};
 
@@ -153,7 +154,8 @@ mod tests {
             arrivals: arrival::parse(arrival).unwrap(),
             replies: Some(Replies { payload: 16, outstanding }),
         };
-        let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8], worst: None };
+        let shape =
+            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], worst: None };
         let injection = Injection { rails: 2, mtu: 64, flits: &|_| 10, load: Fraction::percent(50) };
         let traffic = Arc::new(Traffic::build(&choice, &shape, &injection, 7).unwrap());
         (0..8).map(|node| Requester::new(&traffic, FORMAT, NodeId(node), 2, 7).unwrap()).collect()

@@ -163,6 +163,7 @@ mod tests {
     use flitway_fabric::FlowKind;
     use flitway_wiring::NodeId;
     use flitway_workload::Fraction;
+    use flitway_workload::Parts;
     use flitway_workload::traffic::size::{self, SizeChoice};
     use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, arrival, destination};
 
@@ -174,7 +175,8 @@ mod tests {
             arrivals: arrival::parse("bernoulli").unwrap(),
             replies: None,
         };
-        let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8], worst: None };
+        let shape =
+            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], worst: None };
         let injection = Injection { rails: 2, mtu: 64, flits: &|_| 32, load: Fraction::percent(20) };
         let traffic = Arc::new(Traffic::build(&choice, &shape, &injection, 7).unwrap());
         Injector::new(&traffic, NodeId(node), 2, 7)

@@ -31,10 +31,9 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::Fabric;
 use flitway_machine::Machine;
 use flitway_switch::AnyFabric;
-use flitway_wiring::NodeId;
 use flitway_wiring::worst::{Worst, worst_permutation};
-use flitway_workload::Fraction;
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
+use flitway_workload::{Fraction, Parts};
 use job::{Injectors, Job, Requesters};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -175,6 +174,12 @@ impl Session {
         self.seed
     }
 
+    /// The ways to divide the nodes.
+    #[must_use]
+    pub fn parts(&self) -> &[Parts] {
+        &self.shape.parts
+    }
+
     /// What turns cycles and flits into nanoseconds and loads.
     #[must_use]
     pub fn scale(&self) -> Scale {
@@ -304,6 +309,7 @@ fn packets_per_cycle(nodes: u32, traffic: &Traffic) -> f64 {
 /// What patterns may know of the fabric.
 fn shape(fabric: &Fabric) -> Shape {
     let topology = fabric.topology();
-    let leaf = (0..topology.nodes()).map(|node| topology.home(NodeId(node)).0.0).collect();
-    Shape { nodes: topology.nodes(), dimensions: topology.node_dimensions(), leaf, worst: None }
+    let dimensions = topology.node_dimensions();
+    let parts = topology.parts().into_iter().map(|parts| Parts { name: parts.name, of: parts.of }).collect();
+    Shape { nodes: topology.nodes(), dimensions, parts, worst: None }
 }

@@ -19,3 +19,20 @@ pub mod multicast;
 pub mod traffic;
 
 pub use fraction::Fraction;
+
+/// A way to divide the nodes of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// What the parts are called.
+    pub name: String,
+    /// The part of each node, numbered from 0 without gaps.
+    pub of: Vec<u32>,
+}
+
+impl Parts {
+    /// The nodes of a switch together, where node `n` is at switch `of[n]`.
+    #[must_use]
+    pub fn switches(of: Vec<u32>) -> Self {
+        Parts { name: "switches".into(), of }
+    }
+}

@@ -13,6 +13,7 @@ use flate2::write::GzEncoder;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Clock, Cycle, Picos};
 use flitway_test_kit::fuzz::{self, pick};
+use flitway_workload::Parts;
 use flitway_workload::graph::goal::{self, Diagnostics, MOST};
 use flitway_workload::graph::{Placement, RankCosts, RankId, RankRun, TaskGraph, TaskId};
 use flitway_workload::traffic::size::Sizes;
@@ -227,8 +228,12 @@ fn run_lists(number: u64) {
     (0..random.below(8)).for_each(|_| fuzz::damage(&mut text, WORDS, &mut random));
     match destination::parse_with("matrix(fuzz)", &|_| Ok(text.clone())) {
         Ok(matrix) => {
-            let shape =
-                |nodes| Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize], worst: None };
+            let shape = |nodes| Shape {
+                nodes,
+                dimensions: vec![nodes],
+                parts: vec![Parts::switches(vec![0; nodes as usize])],
+                worst: None,
+            };
             let fitted = (1..8).filter_map(|nodes| matrix.fit(&shape(nodes), 1).ok());
             fitted.for_each(|destinations| assert!(destinations.silent_nodes() <= 8));
         }

@@ -19,7 +19,7 @@ use flitway_report::watch::Watch;
 use flitway_wiring::NodeId;
 use flitway_workload::catalog::ChoiceError;
 use flitway_workload::graph::goal::Diagnostics as Mistakes;
-use flitway_workload::graph::placement::{self, Division, Order};
+use flitway_workload::graph::placement::{self, Order};
 use flitway_workload::graph::{Placement, RankId, TaskGraph, TaskId, Work, goal};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -281,13 +281,8 @@ impl GraphJob {
         let (ranks, nodes) = (self.graph.ranks(), session.fabric().nodes());
         let placed = match &self.places {
             Places::List(list) => Placement::from_text(list, ranks, nodes),
-            Places::Order(order) => {
-                let parts = session.fabric().topology().parts();
-                let divisions: Vec<Division> =
-                    parts.into_iter().map(|parts| (parts.name, parts.of)).collect();
-                Placement::ordered(order, ranks, free, &divisions, session.seed())
-                    .map_err(|error| vec![error])
-            }
+            Places::Order(order) => Placement::ordered(order, ranks, free, session.parts(), session.seed())
+                .map_err(|error| vec![error]),
         };
         placed.map_err(|errors| {
             let problem = |error| Problem::new("placement", format!("{}: {error}", self.placement));

@@ -17,6 +17,7 @@ mod geometric;
 pub mod size;
 mod source;
 
+use crate::Parts;
 use crate::fraction::{Fraction, fixed_point, greatest_common_divisor};
 use arrival::{ArrivalChoice, Arrivals};
 use destination::{DestinationChoice, Destinations, Misfit};
@@ -33,8 +34,8 @@ pub struct Shape {
     pub nodes: u32,
     /// The sides of a mesh or torus of nodes, the fastest varying first; one dimension of all nodes elsewhere.
     pub dimensions: Vec<u32>,
-    /// The number of the leaf switch of each node. Numbers may have gaps.
-    pub leaf: Vec<u32>,
+    /// The ways to divide the nodes; by `switches` is the first.
+    pub parts: Vec<Parts>,
     /// To whom each node sends in the worst permutation for the routing, if that was looked for and found.
     pub worst: Option<Arc<[u32]>>,
 }
@@ -320,7 +321,12 @@ mod tests {
             arrivals: arrival::parse(arrival).unwrap(),
             replies: None,
         };
-        let shape = Shape { nodes: 16, dimensions: vec![4, 4], leaf: vec![0; 16], worst: None };
+        let shape = Shape {
+            nodes: 16,
+            dimensions: vec![4, 4],
+            parts: vec![Parts::switches(vec![0; 16])],
+            worst: None,
+        };
         // A header and a trailer flit, two bytes a flit.
         let flits = |payload: u16| 2 + payload.div_ceil(2);
         let injection = Injection { rails: 4, mtu: 1024, flits: &flits, load: load.parse().unwrap() };
@@ -374,7 +380,12 @@ mod tests {
                 replies: None,
             };
             let side = if nodes == 4 { vec![2, 2] } else { vec![nodes] };
-            let shape = Shape { nodes, dimensions: side, leaf: vec![0; nodes as usize], worst: None };
+            let shape = Shape {
+                nodes,
+                dimensions: side,
+                parts: vec![Parts::switches(vec![0; nodes as usize])],
+                worst: None,
+            };
             let injection = Injection { rails: 1, mtu: 1024, flits: &|_| 10, load: Fraction::ONE };
             Traffic::build(&choice, &shape, &injection, seed)
         };
@@ -403,7 +414,8 @@ mod tests {
             arrivals: arrival::parse("saturating").unwrap(),
             replies: Some(Replies { payload: 60, outstanding: Some(4) }),
         };
-        let shape = Shape { nodes: 8, dimensions: vec![8], leaf: vec![0; 8], worst: None };
+        let shape =
+            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], worst: None };
         let flits = |payload: u16| 2 + payload.div_ceil(2);
         let injection = Injection { rails: 1, mtu: 1024, flits: &flits, load: Fraction::ONE };
         let traffic = Traffic::build(&choice, &shape, &injection, 1).unwrap();

@@ -100,6 +100,7 @@ mod tests {
     use super::super::{Injection, Shape, TrafficChoice, arrival, destination, size};
     use super::*;
     use crate::Fraction;
+    use crate::Parts;
 
     fn traffic(pattern: &str, arrival: &str, seed: u64) -> Arc<Traffic> {
         let choice = TrafficChoice {
@@ -108,7 +109,12 @@ mod tests {
             arrivals: arrival::parse(arrival).unwrap(),
             replies: None,
         };
-        let shape = Shape { nodes: 16, dimensions: vec![4, 4], leaf: vec![0; 16], worst: None };
+        let shape = Shape {
+            nodes: 16,
+            dimensions: vec![4, 4],
+            parts: vec![Parts::switches(vec![0; 16])],
+            worst: None,
+        };
         let injection = Injection { rails: 1, mtu: 64, flits: &|_| 32, load: Fraction::percent(50) };
         Arc::new(Traffic::build(&choice, &shape, &injection, seed).unwrap())
     }

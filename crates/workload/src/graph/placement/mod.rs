@@ -5,9 +5,10 @@
 
 mod order;
 
-pub use order::{CATALOG, Division, Order, OrderArguments, Reader, is_order, parse};
+pub use order::{CATALOG, Order, OrderArguments, Reader, is_order, parse};
 
 use super::RankId;
+use crate::Parts;
 use crate::catalog::nearest;
 use flitway_wiring::NodeId;
 use std::fmt;
@@ -129,7 +130,7 @@ impl Placement {
         order: &Order,
         ranks: u32,
         free: &[NodeId],
-        divisions: &[Division],
+        divisions: &[Parts],
         seed: u64,
     ) -> Result<Self, PlacementError> {
         let nodes = free.len() as u32;

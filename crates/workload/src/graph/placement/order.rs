@@ -5,12 +5,10 @@
 //! Kale, SC 2014).
 
 use super::PlacementError;
+use crate::Parts;
 use crate::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 use flitway_engine::random::{Purpose, Stream};
 use flitway_wiring::NodeId;
-
-/// The parts of a machine: what they are called, and the part of each node.
-pub type Division = (String, Vec<u32>);
 
 /// In which order ranks take the nodes that are free.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +161,7 @@ impl Order {
         &self,
         ranks: u32,
         free: &[NodeId],
-        divisions: &[Division],
+        divisions: &[Parts],
         seed: u64,
     ) -> Result<Vec<NodeId>, PlacementError> {
         let count = ranks as usize;
@@ -193,12 +191,12 @@ impl Order {
 }
 
 /// The free nodes of each part, by the numbers of both.
-fn divided(parts: &str, free: &[NodeId], divisions: &[Division]) -> Result<Vec<Vec<NodeId>>, PlacementError> {
+fn divided(parts: &str, free: &[NodeId], divisions: &[Parts]) -> Result<Vec<Vec<NodeId>>, PlacementError> {
     if parts == NODES {
         return Ok(free.iter().map(|&node| vec![node]).collect());
     }
-    let Some((_, of)) = divisions.iter().find(|(name, _)| name == parts) else {
-        let known = [NODES].into_iter().chain(divisions.iter().map(|(name, _)| name.as_str()));
+    let Some(Parts { of, .. }) = divisions.iter().find(|known| known.name == parts) else {
+        let known = [NODES].into_iter().chain(divisions.iter().map(|known| known.name.as_str()));
         let known = known.map(str::to_owned).collect();
         return Err(PlacementError::NoSuchParts { read: parts.to_owned(), known });
     };
@@ -231,9 +229,9 @@ mod tests {
     use super::*;
 
     /// Twelve nodes: six switches of two, three groups of two switches.
-    fn divisions() -> Vec<Division> {
+    fn divisions() -> Vec<Parts> {
         let by = |nodes: u32| (0..12).map(|node| node / nodes).collect();
-        vec![("switches".to_owned(), by(2)), ("groups".to_owned(), by(4))]
+        vec![Parts::switches(by(2)), Parts { name: "groups".into(), of: by(4) }]
     }
 
     fn on(text: &str, ranks: u32, free: &[NodeId], seed: u64) -> Result<Vec<u32>, String> {

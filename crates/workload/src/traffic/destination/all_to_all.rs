@@ -59,11 +59,13 @@ impl AllToAll {
 mod tests {
     use super::super::parse;
     use super::*;
+    use crate::Parts;
     use flitway_engine::random::{Purpose, Stream};
 
     #[test]
     fn every_turn_is_a_shift_and_no_node_is_left_out() {
-        let shape = Shape { nodes: 5, dimensions: vec![5], leaf: vec![0; 5], worst: None };
+        let shape =
+            Shape { nodes: 5, dimensions: vec![5], parts: vec![Parts::switches(vec![0; 5])], worst: None };
         let all = parse("all-to-all").unwrap().fit(&shape, 1).unwrap();
         let mut stream = Stream::new(1, 0, Purpose::Destination);
         let mut row =

@@ -61,12 +61,14 @@ impl Pattern for HotRegion {
 mod tests {
     use super::super::parse;
     use super::*;
+    use crate::Parts;
     use flitway_wiring::NodeId;
 
     /// "hot-region: 25 % of packets to the first 12.5 % of nodes, rest uniform" (OQ-D6).
     #[test]
     fn the_default_is_a_quarter_of_the_packets_to_an_eighth_of_the_nodes() {
-        let shape = Shape { nodes: 64, dimensions: vec![64], leaf: vec![0; 64], worst: None };
+        let shape =
+            Shape { nodes: 64, dimensions: vec![64], parts: vec![Parts::switches(vec![0; 64])], worst: None };
         let region = parse("hot-region").unwrap().fit(&shape, 0).unwrap();
         let to_region = |source| (0..8).map(|node| region.weight(NodeId(source), NodeId(node))).sum::<f64>();
         assert!((to_region(20) - (0.25 + 0.75 * 8.0 / 63.0)).abs() < 1e-12);
@@ -75,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_region_is_rounded_up_to_whole_nodes() {
-        let shape = Shape { nodes: 9, dimensions: vec![9], leaf: vec![0; 9], worst: None };
+        let shape =
+            Shape { nodes: 9, dimensions: vec![9], parts: vec![Parts::switches(vec![0; 9])], worst: None };
         let region = parse("hot-region(packets=1)").unwrap().fit(&shape, 0).unwrap();
         assert_eq!(region.weight(NodeId(8), NodeId(1)), 0.5);
         assert_eq!(region.weight(NodeId(8), NodeId(2)), 0.0);

@@ -79,10 +79,16 @@ impl Pattern for Incast {
 mod tests {
     use super::super::parse;
     use super::*;
+    use crate::Parts;
     use flitway_wiring::NodeId;
 
     fn fit(text: &str, nodes: u32, seed: u64) -> Result<Destinations, Misfit> {
-        let shape = Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize], worst: None };
+        let shape = Shape {
+            nodes,
+            dimensions: vec![nodes],
+            parts: vec![Parts::switches(vec![0; nodes as usize])],
+            worst: None,
+        };
         parse(text).unwrap().fit(&shape, seed)
     }
 

@@ -338,6 +338,7 @@ impl fmt::Display for Mistake {
 mod tests {
     use super::super::parse_with;
     use super::*;
+    use crate::Parts;
 
     fn mistakes(text: &str) -> Vec<String> {
         Matrix::read(text).unwrap_err().iter().map(ToString::to_string).collect()
@@ -348,9 +349,15 @@ mod tests {
             assert_eq!(path, "m.txt");
             Ok(text.to_owned())
         });
-        pattern
-            .unwrap()
-            .fit(&Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize], worst: None }, 1)
+        pattern.unwrap().fit(
+            &Shape {
+                nodes,
+                dimensions: vec![nodes],
+                parts: vec![Parts::switches(vec![0; nodes as usize])],
+                worst: None,
+            },
+            1,
+        )
     }
 
     #[test]

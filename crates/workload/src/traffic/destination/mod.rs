@@ -8,6 +8,7 @@
 //! Adding a pattern: one file with its entry, its reader and its [`Pattern`], and one line in [`CATALOG`].
 
 mod all_to_all;
+mod by_parts;
 mod favoured;
 mod hot_region;
 mod hotspot;
@@ -22,6 +23,7 @@ mod uniform;
 use crate::catalog::{Catalog, Choice, ChoiceError, Parameter};
 use crate::traffic::Shape;
 use all_to_all::AllToAll;
+use by_parts::ByParts;
 use favoured::Favoured;
 use flitway_engine::random::Stream;
 use flitway_wiring::NodeId;
@@ -69,6 +71,8 @@ pub const CATALOG: Catalog<Reader> = Catalog::<Reader>::new(
         (hotspot::ENTRY, hotspot::read),
         (hot_region::ENTRY, hot_region::read),
         (sphere::ENTRY, sphere::read),
+        (by_parts::WITHIN, by_parts::read_within),
+        (by_parts::BETWEEN, by_parts::read_between),
         (incast::ENTRY, incast::read),
         (stencil::ENTRY, stencil::read),
         (all_to_all::ENTRY, all_to_all::read),
@@ -162,7 +166,7 @@ pub struct Misfit {
 }
 
 /// What a machine lacks for a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
     /// A second node to send to.
     SecondNode,
@@ -209,6 +213,18 @@ pub enum Lack {
     },
     /// Two nodes on one leaf switch.
     LeafNeighbors,
+    /// Parts of that name.
+    Parts {
+        /// What was read.
+        read: String,
+        /// The names of the parts that it has.
+        known: Vec<String>,
+    },
+    /// Two nodes that the pattern lets talk, for these parts.
+    Pair {
+        /// What the parts are called.
+        parts: String,
+    },
     /// Ways that a search for the worst can follow.
     Ways,
 }
@@ -216,7 +232,7 @@ pub enum Lack {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` needs ", self.pattern)?;
-        match self.lack {
+        match &self.lack {
             Lack::SecondNode => f.write_str("a machine of two nodes or more"),
             Lack::PowerOfTwo { nodes } => {
                 write!(f, "a power of two of nodes, and the machine has {nodes}")
@@ -237,6 +253,14 @@ impl fmt::Display for Misfit {
             Lack::Rows { rows, nodes } => {
                 write!(f, "a line for each of {nodes} nodes, and the file has {rows}")
             }
+            Lack::Parts { read, known } => {
+                let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+                write!(f, "parts called `{read}`, and the machine has {}", known.join(", "))
+            }
+            Lack::Pair { parts } => {
+                let which = if self.pattern == by_parts::WITHIN.name { "in one" } else { "in different ones" };
+                write!(f, "two nodes {which} of the `{parts}`")
+            }
             Lack::LeafNeighbors => f.write_str("a leaf switch that carries two nodes or more"),
             Lack::Ways => f.write_str(
                 "channels between switches, and ways that do not depend on load and are not too many to be followed one by one",
@@ -247,7 +271,7 @@ impl fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// A pattern fitted to a machine: one of six kinds, chosen once.
+/// A pattern fitted to a machine: one of seven kinds, chosen once.
 #[derive(Clone, Debug)]
 pub struct Destinations {
     nodes: u32,
@@ -261,6 +285,7 @@ enum Kind {
     Favoured(Favoured),
     Matrix(Matrix),
     Listed(Listed),
+    ByParts(ByParts),
     AllToAll(AllToAll),
 }
 
@@ -280,6 +305,7 @@ impl Destinations {
             Kind::Favoured(favoured) => Some(favoured.draw(source, stream)),
             Kind::Matrix(matrix) => matrix.draw(source, stream),
             Kind::Listed(listed) => listed.draw(source, stream),
+            Kind::ByParts(by_parts) => by_parts.draw(source, stream),
             Kind::AllToAll(all) => Some(all.destination(source, turn)),
         }
     }
@@ -298,6 +324,7 @@ impl Destinations {
             Kind::Permutation(permutation) => permutation.destination(source).is_none(),
             Kind::Matrix(matrix) => matrix.is_silent(source),
             Kind::Listed(listed) => listed.is_silent(source),
+            Kind::ByParts(by_parts) => by_parts.is_silent(source),
         }
     }
 
@@ -319,6 +346,7 @@ impl Destinations {
             Kind::Favoured(favoured) => favoured.weight(source, destination),
             Kind::Matrix(matrix) => matrix.weight(source, destination),
             Kind::Listed(listed) => listed.weight(source, destination),
+            Kind::ByParts(by_parts) => by_parts.weight(source, destination),
             Kind::AllToAll(all) => all.weight(source, destination),
         }
     }
@@ -327,6 +355,7 @@ impl Destinations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Parts;
     use flitway_engine::random::Purpose;
 
     /// An 8 x 8 mesh with two nodes on a switch would be 4 x 16; here: 64 nodes, four on a leaf.
@@ -334,7 +363,7 @@ mod tests {
         Shape {
             nodes: 64,
             dimensions: vec![8, 8],
-            leaf: (0..64).map(|node| node / 4).collect(),
+            parts: vec![Parts::switches((0..64).map(|node| node / 4).collect())],
             worst: Some((0..64).rev().collect()),
         }
     }
@@ -406,7 +435,8 @@ mod tests {
 
     #[test]
     fn no_pattern_fits_a_machine_of_one_node() {
-        let shape = Shape { nodes: 1, dimensions: vec![1], leaf: vec![0], worst: None };
+        let shape =
+            Shape { nodes: 1, dimensions: vec![1], parts: vec![Parts::switches(vec![0])], worst: None };
         for entry in CATALOG.entries() {
             let misfit = example(entry.name, 2).fit(&shape, 1).unwrap_err();
             assert_eq!(misfit.lack, Lack::SecondNode, "{}", entry.name);

@@ -39,24 +39,16 @@ impl Pattern for Sphere {
 
     fn fit(&self, shape: &Shape, _seed: u64) -> Result<Destinations, Misfit> {
         let rest = Uniform::new(shape, ENTRY.name)?;
-        assert_eq!(shape.leaf.len(), shape.nodes as usize, "a shape knows the leaf switch of every node");
-        let leaves = shape.leaf.iter().map(|&leaf| leaf as usize + 1).max().unwrap_or(0);
+        let group_of = shape.parts[0].of.clone();
+        assert_eq!(group_of.len(), shape.nodes as usize, "a shape knows the leaf switch of every node");
+        let leaves = group_of.iter().max().map_or(0, |&leaf| leaf as usize + 1);
         let mut groups = vec![Vec::new(); leaves];
-        for (node, &leaf) in (0u32..).zip(&shape.leaf) {
+        for (node, &leaf) in (0u32..).zip(&group_of) {
             groups[leaf as usize].push(node);
         }
         if groups.iter().all(|group| group.len() < 2) {
             return Err(Misfit { pattern: ENTRY.name, lack: Lack::LeafNeighbors });
         }
-        // A switch without nodes has a number but no group.
-        let mut place = vec![0; leaves];
-        let mut kept = 0;
-        for (leaf, group) in groups.iter().enumerate() {
-            place[leaf] = kept;
-            kept += u32::from(!group.is_empty());
-        }
-        groups.retain(|group| !group.is_empty());
-        let group_of = shape.leaf.iter().map(|&leaf| place[leaf as usize]).collect();
         let favoured = Favoured::groups(self.fraction, rest, groups, group_of);
         Ok(Destinations { nodes: shape.nodes, kind: Kind::Favoured(favoured) })
     }
@@ -66,13 +58,19 @@ impl Pattern for Sphere {
 mod tests {
     use super::super::parse;
     use super::*;
+    use crate::Parts;
     use flitway_wiring::NodeId;
 
     /// "Sphere: 80 % to the same leaf switch, rest uniform" (OQ-D6).
     #[test]
     fn four_packets_of_five_stay_on_the_leaf() {
-        // Leaf switches 1, 3 and 4; node 4 is alone.
-        let shape = Shape { nodes: 5, dimensions: vec![5], leaf: vec![1, 1, 3, 3, 4], worst: None };
+        // Node 4 is alone.
+        let shape = Shape {
+            nodes: 5,
+            dimensions: vec![5],
+            parts: vec![Parts::switches(vec![0, 0, 1, 1, 2])],
+            worst: None,
+        };
         let sphere = parse("sphere").unwrap().fit(&shape, 0).unwrap();
         let weight = |source, destination| sphere.weight(NodeId(source), NodeId(destination));
         assert!((weight(0, 1) - (0.8 + 0.2 / 4.0)).abs() < 1e-12);
@@ -83,7 +81,12 @@ mod tests {
 
     #[test]
     fn a_machine_with_one_node_on_each_switch_has_no_sphere() {
-        let shape = Shape { nodes: 4, dimensions: vec![4], leaf: vec![0, 1, 2, 3], worst: None };
+        let shape = Shape {
+            nodes: 4,
+            dimensions: vec![4],
+            parts: vec![Parts::switches(vec![0, 1, 2, 3])],
+            worst: None,
+        };
         let misfit = parse("sphere").unwrap().fit(&shape, 0).unwrap_err();
         assert_eq!(misfit.lack, Lack::LeafNeighbors);
     }

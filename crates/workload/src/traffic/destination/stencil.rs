@@ -109,12 +109,18 @@ fn neighbours(node: u32, dimensions: &[u32], is_periodic: bool) -> Vec<u32> {
 mod tests {
     use super::super::parse;
     use super::*;
+    use crate::Parts;
     use flitway_wiring::NodeId;
 
     fn fit(text: &str, dimensions: &[u32]) -> Result<Destinations, Misfit> {
         let nodes = dimensions.iter().product();
         parse(text).unwrap().fit(
-            &Shape { nodes, dimensions: dimensions.to_vec(), leaf: vec![0; nodes as usize], worst: None },
+            &Shape {
+                nodes,
+                dimensions: dimensions.to_vec(),
+                parts: vec![Parts::switches(vec![0; nodes as usize])],
+                worst: None,
+            },
             1,
         )
     }

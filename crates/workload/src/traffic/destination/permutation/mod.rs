@@ -134,14 +134,19 @@ fn shift(shape: &Shape, shifted: Shifted, shift: impl Fn(u32) -> u32) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Parts;
     use crate::traffic::destination::tests::example;
     use crate::traffic::destination::{CATALOG, parse};
 
     /// The map of `pattern` on `nodes` nodes in the given dimensions.
     pub(super) fn map(pattern: &str, dimensions: &[u32]) -> Vec<u32> {
         let nodes = dimensions.iter().product();
-        let shape =
-            Shape { nodes, dimensions: dimensions.to_vec(), leaf: vec![0; nodes as usize], worst: None };
+        let shape = Shape {
+            nodes,
+            dimensions: dimensions.to_vec(),
+            parts: vec![Parts::switches(vec![0; nodes as usize])],
+            worst: None,
+        };
         let destinations = parse(pattern).unwrap().fit(&shape, 3).unwrap();
         let Kind::Permutation(Permutation(map)) = destinations.kind else {
             panic!("{pattern} is no permutation")
@@ -150,7 +155,12 @@ mod tests {
     }
 
     pub(super) fn lack(pattern: &str, nodes: u32) -> Lack {
-        let shape = Shape { nodes, dimensions: vec![nodes], leaf: vec![0; nodes as usize], worst: None };
+        let shape = Shape {
+            nodes,
+            dimensions: vec![nodes],
+            parts: vec![Parts::switches(vec![0; nodes as usize])],
+            worst: None,
+        };
         parse(pattern).unwrap().fit(&shape, 3).unwrap_err().lack
     }
 
@@ -162,7 +172,12 @@ mod tests {
                 [vec![2], vec![7], vec![4, 4], vec![3, 5], vec![2, 3, 4], vec![64], vec![10, 10]]
             {
                 let nodes: u32 = dimensions.iter().product();
-                let shape = Shape { nodes, dimensions, leaf: vec![0; nodes as usize], worst: None };
+                let shape = Shape {
+                    nodes,
+                    dimensions,
+                    parts: vec![Parts::switches(vec![0; nodes as usize])],
+                    worst: None,
+                };
                 let Ok(destinations) = example(entry.name, nodes).fit(&shape, 9) else { continue };
                 let Kind::Permutation(Permutation(map)) = &destinations.kind else { continue };
                 let mut sorted = map.to_vec();
@@ -178,7 +193,8 @@ mod tests {
 
     #[test]
     fn dimensions_must_multiply_to_the_nodes() {
-        let shape = Shape { nodes: 8, dimensions: vec![3, 3], leaf: vec![0; 8], worst: None };
+        let shape =
+            Shape { nodes: 8, dimensions: vec![3, 3], parts: vec![Parts::switches(vec![0; 8])], worst: None };
         let misfit = parse("tornado").unwrap().fit(&shape, 0).unwrap_err();
         assert_eq!(misfit.lack, Lack::Dimensions { nodes: 8 });
     }

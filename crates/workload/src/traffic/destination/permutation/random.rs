@@ -28,6 +28,7 @@ pub(in super::super) fn read(_: &DestinationArguments<'_>) -> Result<Destination
 #[cfg(test)]
 mod tests {
     use super::super::tests::*;
+    use crate::Parts;
 
     use crate::traffic::Shape;
     use crate::traffic::destination::parse;
@@ -36,7 +37,8 @@ mod tests {
 
     #[test]
     fn every_permutation_is_equally_likely() {
-        let shape = Shape { nodes: 3, dimensions: vec![3], leaf: vec![0; 3], worst: None };
+        let shape =
+            Shape { nodes: 3, dimensions: vec![3], parts: vec![Parts::switches(vec![0; 3])], worst: None };
         let pattern = parse("randperm").unwrap();
         let mut counts = BTreeMap::new();
         for seed in 0..6_000 {
