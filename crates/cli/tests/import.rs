@@ -203,12 +203,10 @@ fn several_nic_ports_in_one_network_are_nodes_of_their_own() {
     let (folder, report) = imported("ports", &[("a.net", net)], &[]);
     says(
         &report,
-        &[
-            "1 node with several NIC ports in one network: each NIC port is a node of its own",
-            "`Hca1 p1` is Hca1_p1",
-        ],
+        &["1 server with several NIC ports in one network, each of which is a node", "`Hca1 p1` is Hca1_p1"],
     );
-    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["node Hca1_p1 Hca1_p2 Hca2\n"]);
+    let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
+    says(&graph, &["node Hca1_p1 Hca1_p2 Hca2\n", "server Hca1_p1 Hca1_p2\n"]);
 }
 
 /// Two switches with two nodes each, and a third with one.

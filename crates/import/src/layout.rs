@@ -22,6 +22,8 @@ pub(crate) struct Layout {
     pub(crate) switches: Vec<usize>,
     /// The nodes: what each is called, and its NIC port in that rail.
     pub(crate) nodes: Vec<(String, usize)>,
+    /// NIC ports of one node that are nodes of their own.
+    pub(crate) servers: Vec<Vec<usize>>,
     pub(crate) rails: usize,
     /// Ports of a switch.
     pub(crate) ports: u32,
@@ -73,9 +75,9 @@ pub(crate) fn lay_out(fabric: &mut Fabric) -> Result<Layout, Diagnostics> {
         ));
     }
     let network = &used[place];
-    let nodes = nodes(fabric, network, &mut notes);
+    let (nodes, servers) = nodes(fabric, network, &mut notes);
     let ports = ports(fabric, network)?;
-    Ok(Layout { switches: network.switches.clone(), nodes, rails, ports, notes })
+    Ok(Layout { switches: network.switches.clone(), nodes, servers, rails, ports, notes })
 }
 
 /// Gives the lowest ports that are free to the ends of cables that have none.
@@ -239,22 +241,22 @@ fn otherwise(fabric: &Fabric, here: usize, there: usize) -> String {
     format!("`{here}` of one and `{there}` of another are linked otherwise")
 }
 
-/// The nodes of a network, in the order of their NIC ports. One with several NIC ports falls apart into as many.
-fn nodes(fabric: &Fabric, network: &Network, notes: &mut Notes) -> Vec<(String, usize)> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    network.nics.iter().for_each(|nic| *counts.entry(&fabric.nics[*nic].node).or_default() += 1);
-    let several = counts.values().filter(|count| **count > 1).count();
-    if several > 0 {
-        let what = counted(several, "node");
-        let note =
-            format!("{what} with several NIC ports in one network: each NIC port is a node of its own");
-        notes.guessed.push(note);
-    }
-    let name = |nic: usize| match counts[fabric.nics[nic].node.as_str()] {
-        1 => fabric.nics[nic].node.clone(),
+/// The nodes of a network, in the order of their NIC ports. One with several NIC ports is a server, and falls apart into as
+/// many.
+fn nodes(fabric: &Fabric, network: &Network, notes: &mut Notes) -> (Vec<(String, usize)>, Vec<Vec<usize>>) {
+    let mut of: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    network.nics.iter().for_each(|nic| of.entry(&fabric.nics[*nic].node).or_default().push(*nic));
+    let name = |nic: usize| match *of[fabric.nics[nic].node.as_str()] {
+        [_] => fabric.nics[nic].node.clone(),
         _ => fabric.nics[nic].name.clone(),
     };
-    network.nics.iter().map(|nic| (name(*nic), *nic)).collect()
+    let nodes = network.nics.iter().map(|nic| (name(*nic), *nic)).collect();
+    let servers: Vec<Vec<usize>> = of.into_values().filter(|nics| nics.len() > 1).collect();
+    if !servers.is_empty() {
+        let what = counted(servers.len(), "server");
+        notes.taken.push(format!("{what} with several NIC ports in one network, each of which is a node"));
+    }
+    (nodes, servers)
 }
 
 /// Ports of a switch: as many as one is said to have, or uses.

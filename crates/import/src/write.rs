@@ -255,6 +255,10 @@ fn graph(origin: &str, cables: &[&Cable], layout: &Layout, (called, rates): (&Ca
             let _ = writeln!(text, "{keyword} {}", line.join(" "));
         }
     }
+    for nics in &layout.servers {
+        let names: Vec<&str> = nics.iter().map(|nic| called.nodes[nic].as_str()).collect();
+        let _ = writeln!(text, "server {}", names.join(" "));
+    }
     for cable in cables {
         let [a, b] = cable.ends.map(|end| called.end(end));
         let length =

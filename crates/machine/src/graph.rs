@@ -9,6 +9,7 @@
 //! link b:0 - n2
 //! link a:7 - b:7  12 m 100 Gbit/s            # and of its own rate
 //! link a:6 - b:6  100 Gbit/s back 50 Gbit/s  # from b to a another one
+//! server n0 n1             # NIC 0 and NIC 1 of one server
 //! ```
 //!
 //! Each line is empty or one statement; `#` begins a comment. Switches and nodes are numbered in the order in which
@@ -117,12 +118,13 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
         nodes: Vec::new(),
         findings: Diagnostics::default(),
     };
-    let mut links = Vec::new();
+    let (mut links, mut servers) = (Vec::new(), Vec::new());
     let mut start = 0;
     for line in source.text.split_inclusive('\n') {
         match statement::read(line, start) {
             Ok(Some(Statement::Switches(names))) => reader.declare(names, Kind::Switch),
             Ok(Some(Statement::Nodes(names))) => reader.declare(names, Kind::Node),
+            Ok(Some(Statement::Server(names))) => servers.push(names),
             Ok(Some(Statement::Link(link))) => links.push(link),
             Ok(None) => {}
             Err(problem) => reader.findings.push(problem.into_diagnostic(&source)),
@@ -132,7 +134,7 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
             break;
         }
     }
-    let file = reader.wire(links);
+    let file = reader.wire(links, servers);
     let is_right = !reader.findings.has_errors();
     findings.extend(reader.findings);
     is_right.then_some(file)
@@ -188,7 +190,7 @@ impl Reader {
     }
 
     /// Resolves the ends of all links, then checks the whole.
-    fn wire(&mut self, links: Vec<statement::Link>) -> GraphFile {
+    fn wire(&mut self, links: Vec<statement::Link>, servers: Vec<Vec<Name>>) -> GraphFile {
         let mut taken: BTreeMap<End, Range<usize>> = BTreeMap::new();
         let mut placed = Vec::new();
         let mut graph = Graph::default();
@@ -207,6 +209,7 @@ impl Reader {
             placed.push(PlacedLink { length_mm, rates, location: self.at(&link.span), ports });
             graph.links.push(GraphLink { ends: [first, second], length_mm: link.length_mm });
         }
+        graph.servers = self.servers(&servers);
         graph.nodes = self.nodes.len() as u32;
         graph.switches = self.switches.len() as u32;
         if !self.findings.has_errors() {
@@ -218,6 +221,48 @@ impl Reader {
             switch_names: self.switches.iter().map(|name| name.text.clone()).collect(),
             node_names: self.nodes.iter().map(|name| name.text.clone()).collect(),
             links: placed,
+        }
+    }
+
+    /// The nodes of each server. A node is in one.
+    fn servers(&mut self, servers: &[Vec<Name>]) -> Vec<Vec<NodeId>> {
+        let mut taken: BTreeMap<u32, &Name> = BTreeMap::new();
+        let mut all = Vec::new();
+        for server in servers {
+            let mut nodes = Vec::new();
+            for name in server {
+                let Some(number) = self.node(name) else { continue };
+                if let Some(first) = taken.insert(number, name) {
+                    let message = format!("node `{}` is in two servers", show(&name.text));
+                    let problem = Diagnostic::error(Code::GraphDuplicate, self.at(&name.span), message)
+                        .related(self.at(&first.span), "first here")
+                        .expected("each node in one server, or in none");
+                    self.findings.push(problem);
+                }
+                nodes.push(NodeId(number));
+            }
+            all.push(nodes);
+        }
+        all
+    }
+
+    /// The number of the node `name`.
+    fn node(&mut self, name: &Name) -> Option<u32> {
+        match self.names.get(&name.text) {
+            Some((Kind::Node, number, _)) => Some(*number),
+            known => {
+                let message = match known {
+                    Some(_) => format!("`{}` is a switch, and a server has nodes", show(&name.text)),
+                    None => format!("no node is named `{}`", show(&name.text)),
+                };
+                let nodes = self.names.iter().filter(|(_, (kind, ..))| *kind == Kind::Node);
+                let meant = nearest(&name.text, nodes.map(|(name, _)| name.as_str()));
+                let problem = Diagnostic::error(Code::GraphUnknown, self.at(&name.span), message)
+                    .expected("the name of a node that the file declares")
+                    .maybe_help(meant.map(|name| format!("did you mean `{name}`?")));
+                self.findings.push(problem);
+                None
+            }
         }
     }
 
@@ -397,6 +442,26 @@ mod tests {
     #[test]
     fn names_can_be_declared_after_their_use_and_contain_hyphens() {
         assert!(read("link leaf-1:0 - n-0\nnode n-0\nswitch leaf-1").is_ok());
+    }
+
+    #[test]
+    fn servers_have_nodes_that_are_there_and_in_no_other_server() {
+        let links = "switch s\nnode n0..n3\nlink s:0-n0\nlink s:1-n1\nlink s:2-n2\nlink s:3-n3\n";
+        let servers = |lines: &str| read(&format!("{links}{lines}"));
+        let nodes = |numbers: [u32; 2]| numbers.map(NodeId).to_vec();
+        assert_eq!(
+            servers("server n2 n0\nserver n1 n3").unwrap().graph.servers,
+            [nodes([2, 0]), nodes([1, 3])]
+        );
+        for (lines, told) in [
+            ("server n0 n1\nserver n1 n2", "node `n1` is in two servers"),
+            ("server n0 m1", "no node is named `m1`"),
+            ("server n0 s", "`s` is a switch, and a server has nodes"),
+            ("server", "a name is missing"),
+        ] {
+            let problem = servers(lines).unwrap_err();
+            assert!(problem.contains(told), "{problem}");
+        }
     }
 
     #[test]

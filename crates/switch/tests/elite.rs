@@ -125,7 +125,10 @@ fn with_broadcast(script: Script, nodes: std::ops::Range<u32>, created: u64, pay
 fn broadcasts_take_their_closed_forms() {
     let trees = [
         (TopologySettings::KaryNTree { arity: 2, levels: 3 }, 8),
-        (TopologySettings::Xgft { down: vec![4, 4, 2], up: vec![1, 4, 2], cables: vec![1, 1, 2] }, 32),
+        (
+            TopologySettings::Xgft { down: vec![4, 4, 2], up: vec![1, 4, 2], cables: vec![1, 1, 2], nics: 1 },
+            32,
+        ),
     ];
     for (tree, nodes) in trees {
         let fabric = fabric(&tree, RoutingKind::DModK, 5, elite(2, HELD));

@@ -14,6 +14,8 @@ use crate::units::{self, Dimension, QuantityError, show};
 pub(super) enum Statement {
     Switches(Vec<Name>),
     Nodes(Vec<Name>),
+    /// Nodes that are the NICs of one server.
+    Server(Vec<Name>),
     Link(Link),
 }
 
@@ -89,17 +91,19 @@ pub(super) fn read(line: &str, start: usize) -> Result<Option<Statement>, LineEr
     let words = words(body, start);
     let Some((keyword, rest)) = words.split_first() else { return Ok(None) };
     match keyword.text.as_str() {
-        "switch" | "node" if rest.is_empty() => {
+        "switch" | "node" | "server" if rest.is_empty() => {
             let expected = format!("`{} NAME ...`", keyword.text);
             Err(LineError::new(keyword.span.clone(), "a name is missing", expected))
         }
         "switch" => names(rest).map(|names| Some(Statement::Switches(names))),
         "node" => names(rest).map(|names| Some(Statement::Nodes(names))),
+        "server" => names(rest).map(|names| Some(Statement::Server(names))),
         "link" => link(body, start, keyword.span.end).map(|link| Some(Statement::Link(link))),
         other => {
             let message = format!("`{}` does not begin a line of a graph file", show(other));
-            let mut error = LineError::new(keyword.span.clone(), message, "`switch`, `node` or `link`");
-            let singular = nearest(other, ["switch", "node", "link"]);
+            let mut error =
+                LineError::new(keyword.span.clone(), message, "`switch`, `node`, `server` or `link`");
+            let singular = nearest(other, ["switch", "node", "server", "link"]);
             error.help = singular.map(|word| format!("did you mean `{word}`?"));
             Err(error)
         }

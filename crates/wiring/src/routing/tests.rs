@@ -130,7 +130,7 @@ pub(crate) fn random_graph(stream: &mut Stream) -> Graph {
             links.push(GraphLink { ends: [take(a), take(b)], length_mm: None });
         }
     }
-    Graph { nodes, switches, links }
+    Graph { nodes, switches, links, servers: Vec::new() }
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn up_down_uses_parallel_cables_alike() {
         [end(0, 3), end(1, 3)],
     ];
     let links = pairs.map(|ends| GraphLink { ends, length_mm: None }).to_vec();
-    let graph = TopologySettings::Graph(Graph { nodes: 4, switches: 2, links });
+    let graph = TopologySettings::Graph(Graph { nodes: 4, switches: 2, links, servers: Vec::new() });
     assert_eq!(busiest(&routing(RoutingKind::UpDown, &graph)), 2.0);
 }
 
@@ -276,7 +276,7 @@ fn ports_beyond_a_byte_are_found_again() {
         [end(0, 300), end(2, 400)],
     ];
     let links = pairs.map(|ends| GraphLink { ends, length_mm: None }).to_vec();
-    let graph = TopologySettings::Graph(Graph { nodes: 2, switches: 3, links });
+    let graph = TopologySettings::Graph(Graph { nodes: 2, switches: 3, links, servers: Vec::new() });
     for kind in [RoutingKind::UpDown, RoutingKind::Minimal] {
         let routing = routing(kind, &graph);
         assert_eq!(routing.topology().ports_max(), 512);
@@ -484,6 +484,7 @@ fn a_tree_of_any_ports_climbs_by_destination_and_is_as_good_as_the_trees_with_na
         down: down.to_vec(),
         up: up.to_vec(),
         cables: cables.to_vec(),
+        nics: 1,
     };
     let own = RoutingKind::DModK;
     // FT(8, 3), with the same busiest channel.
@@ -507,6 +508,25 @@ fn a_tree_of_any_ports_climbs_by_destination_and_is_as_good_as_the_trees_with_na
     {
         assert!(Topology::build(&xgft(down, up, cables)).is_err());
     }
+}
+
+/// Where nodes stand in a tree changes nothing in what uniform traffic takes of it.
+#[test]
+fn a_rail_optimised_tree_is_routed_as_the_same_tree_without_rails() {
+    for kind in [RoutingKind::DModK, RoutingKind::SModK, RoutingKind::UpDown, RoutingKind::MultiPath] {
+        let loads = |nics| {
+            let (down, up) = (vec![4, 4, 2], vec![1, 4, 2]);
+            let settings = TopologySettings::Xgft { down, up, cables: vec![1, 1, 2], nics };
+            let routing = routing(kind, &settings);
+            let dependencies = crate::dependency::Dependencies::of(&routing);
+            assert_eq!(dependencies.lost(), None);
+            assert!(matches!(dependencies.verdict(), crate::dependency::Verdict::Free(_)), "{kind:?}");
+            busiest(&routing)
+        };
+        assert_eq!([loads(2), loads(4)], [loads(1); 2], "{kind:?}");
+    }
+    let uneven = TopologySettings::Xgft { down: vec![4, 4], up: vec![1, 4], cables: vec![1], nics: 3 };
+    assert!(Topology::build(&uneven).is_err());
 }
 
 /// All packets of a routing with intermediates arrive, in as few hops as it says, and cannot wait for each other for ever.

@@ -56,6 +56,8 @@ pub enum TopologySettings {
         up: Vec<u32>,
         /// Cables between two of them: a number for each level, 1 first, or one for all above the nodes.
         cables: Vec<u32>,
+        /// NICs of a server, each of which is a node, at a leaf switch of its own.
+        nics: u32,
     },
     /// The fat tree of Tianhe-2.
     ThTree(ThTree),
@@ -122,6 +124,8 @@ pub struct Graph {
     pub switches: u32,
     /// The links, each between two different ends; a port is used once.
     pub links: Vec<GraphLink>,
+    /// The servers that have several NICs: their nodes, each in one server at most.
+    pub servers: Vec<Vec<NodeId>>,
 }
 
 /// A link of an explicit graph.
@@ -193,6 +197,8 @@ pub struct Topology {
     homes: Vec<Home>,
     /// The same the other way, where links are one-way; otherwise they are no others.
     incoming: Option<Incoming>,
+    /// The servers that have several NICs, each of which is a node, by their numbers there.
+    servers: Vec<Vec<NodeId>>,
     shape: Shape,
 }
 
@@ -249,7 +255,9 @@ impl Topology {
         match settings {
             TopologySettings::FatTree { ports, levels } => tree::fat_tree(*ports, *levels),
             TopologySettings::KaryNTree { arity, levels } => tree::kary_ntree(*arity, *levels),
-            TopologySettings::Xgft { down, up, cables } => xgft::build(XgftShape::new(down, up, cables)?),
+            TopologySettings::Xgft { down, up, cables, nics } => {
+                xgft::build(XgftShape::new(down, up, cables, *nics)?)
+            }
             TopologySettings::ThTree(tree) => th_tree::build(tree),
             TopologySettings::Mesh { dimensions, nodes_per_switch } => {
                 grid::build(GridShape::new(dimensions, *nodes_per_switch, false)?)
@@ -368,6 +376,7 @@ struct Builder {
     switches: u32,
     classes: Vec<String>,
     links: Vec<Link>,
+    servers: Vec<Vec<NodeId>>,
 }
 
 impl Builder {
@@ -377,7 +386,13 @@ impl Builder {
                 return Err(TopologyError::Size(format!("{count} {what}: expected 1 to {MAX_COMPONENTS}")));
             }
         }
-        Ok(Builder { nodes: nodes as u32, switches: switches as u32, classes, links: Vec::new() })
+        Ok(Builder {
+            nodes: nodes as u32,
+            switches: switches as u32,
+            classes,
+            links: Vec::new(),
+            servers: Vec::new(),
+        })
     }
 
     /// Links, of class 0, from the first ports of every switch to nodes of its own, which are numbered through the switches.
@@ -417,8 +432,8 @@ impl Builder {
         let (wires, homes) = out.finish()?;
         let incoming = into.map(Ends::finish).transpose()?;
         let incoming = incoming.map(|(feeders, exits)| Incoming { feeders, exits });
-        let Builder { nodes, classes, links, .. } = self;
-        let topology = Topology { nodes, classes, links, wires, homes, incoming, shape };
+        let Builder { nodes, classes, links, servers, .. } = self;
+        let topology = Topology { nodes, classes, links, wires, homes, incoming, servers, shape };
         topology.first_unreachable().map_or(Ok(topology), |switch| Err(TopologyError::Unreachable(switch)))
     }
 }
@@ -496,6 +511,7 @@ fn single(nodes: u32) -> Result<Topology, TopologyError> {
 fn explicit(graph: &Graph) -> Result<Topology, TopologyError> {
     let classes = vec!["node".into(), "switch".into()];
     let mut builder = Builder::new(u64::from(graph.nodes), u64::from(graph.switches), classes)?;
+    builder.servers.clone_from(&graph.servers);
     for link in &graph.links {
         for end in link.ends {
             match end {
@@ -600,6 +616,7 @@ mod tests {
                 nodes: 2,
                 switches: 2,
                 links: links.iter().map(|&ends| GraphLink { ends, length_mm: None }).collect(),
+                servers: Vec::new(),
             })
         };
         let (node, port) = (|n| End::Node(NodeId(n)), |s, p| End::Switch(SwitchId(s), PortId(p)));

@@ -3,7 +3,7 @@
 //! The nodes of a switch are; then those whose switches links of the first class join, then those that links of the first
 //! two classes join, and so on up to all of them. So a dragonfly has switches and groups, a tree switches and the subtrees
 //! of each level, a grid switches, rows of dimension 0, planes of dimensions 0 and 1. A [`Structure`](super::Structure)
-//! may know others, which no links tell.
+//! may know others, which no links tell: frames, servers with several NICs.
 
 use super::{End, Topology};
 use crate::NodeId;
@@ -19,7 +19,8 @@ pub struct Parts {
 }
 
 impl Topology {
-    /// The ways to divide the nodes, the smallest parts first. What leaves all nodes together is none, but for switches.
+    /// The ways to divide the nodes: those of switches and links, the smallest parts first, then others. What leaves all nodes
+    /// together is none, but for switches.
     #[must_use]
     pub fn parts(&self) -> Vec<Parts> {
         let mut together = Together::new(self.switches());
@@ -38,7 +39,35 @@ impl Topology {
             let name = if name == "local" { "groups" } else { name };
             parts.push(Parts { name: name.to_owned(), of });
         }
+        parts.extend(self.by_servers());
+        parts.extend(self.shape().structure().own_parts(self));
         parts
+    }
+
+    /// Where servers have several NICs: the NICs of each together, and those that are the first of theirs, the second, ...
+    fn by_servers(&self) -> Vec<Parts> {
+        if self.servers.is_empty() {
+            return Vec::new();
+        }
+        let (mut servers, mut rails) = (vec![None; self.nodes() as usize], vec![0; self.nodes() as usize]);
+        for (server, nics) in (0..).zip(&self.servers) {
+            for (rail, nic) in (0..).zip(nics) {
+                servers[nic.index()] = Some(server);
+                rails[nic.index()] = rail;
+            }
+        }
+        // Parts are numbered by the lowest of their nodes; a node that no server has is one.
+        let (mut numbers, mut next) = (vec![None; self.servers.len()], 0);
+        let mut number = || {
+            next += 1;
+            next - 1
+        };
+        let of = servers.into_iter().map(|server: Option<usize>| match server {
+            Some(server) => *numbers[server].get_or_insert_with(&mut number),
+            None => number(),
+        });
+        let servers = of.collect();
+        [("servers", servers), ("rails", rails)].map(|(name, of)| Parts { name: name.into(), of }).to_vec()
     }
 
     /// The ways to divide the switches, the smallest parts first: each for itself, then those that links of the first class
@@ -143,10 +172,36 @@ mod tests {
     fn trees_have_switches_and_the_subtrees_of_each_level() {
         let tree = parts(TopologySettings::FatTree { ports: 4, levels: 3 });
         assert_eq!(tree, [runs("switches", 16, 2), runs("level-1", 16, 4)]);
-        let xgft = TopologySettings::Xgft { down: vec![3, 2, 2], up: vec![1, 1, 2], cables: vec![1, 1, 1] };
+        let xgft =
+            TopologySettings::Xgft { down: vec![3, 2, 2], up: vec![1, 1, 2], cables: vec![1, 1, 1], nics: 1 };
         assert_eq!(parts(xgft), [runs("switches", 12, 3), runs("level-1", 12, 6)]);
         assert_eq!(parts(TopologySettings::FatTree { ports: 4, levels: 2 }), [runs("switches", 8, 2)]);
         assert_eq!(parts(TopologySettings::Single { nodes: 3 }), [runs("switches", 3, 3)]);
+    }
+
+    /// Two pods of four servers with two NICs each: NIC i of a server is at leaf switch i of its pod.
+    #[test]
+    fn rail_optimised_trees_have_servers_rails_and_pods() {
+        let xgft = TopologySettings::Xgft { down: vec![4, 4], up: vec![1, 2], cables: vec![1], nics: 2 };
+        let of = |part: &dyn Fn(u32) -> u32| (0..16).map(part).collect::<Vec<_>>();
+        let switches = of(&|node| node / 8 * 2 + node % 2);
+        assert_eq!(
+            parts(xgft.clone()),
+            [
+                ("switches".into(), switches.clone()),
+                runs("servers", 16, 2),
+                ("rails".into(), of(&|node| node % 2)),
+                runs("pods", 16, 8),
+            ]
+        );
+        let tree = Topology::build(&xgft).unwrap();
+        for node in (0..16).map(NodeId) {
+            let (switch, port) = tree.home(node);
+            assert_eq!([switch.0, port.0], [switches[node.index()], node.0 / 2 % 4]);
+        }
+        assert_eq!(tree.node_dimensions(), [2, 8]);
+        let upper: Vec<bool> = (0..16).map(|node| tree.is_in_upper_half(NodeId(node))).collect();
+        assert_eq!(upper, [vec![false; 8], vec![true; 8]].concat());
     }
 
     #[test]

@@ -10,8 +10,13 @@
 //! M_i ..` with `M_i = m1 .. m_i`, and by their index in `0 .. W_i` with `W_i = w1 .. w_i`. Above `(s, w)` by way `u`
 //! stands `(s / m, w + u W_i)`. The first ports of a switch lead down, cables side by side; port `q` of those up leads way
 //! `q mod w` by cable `q / w`.
+//!
+//! **Rail-optimised.** Where servers have `k` NICs each, a node is a NIC with what uses it, such as an accelerator, and node
+//! `k s + i` is NIC `i` of server `s`. `k` leaf switches make a pod of `m1` servers, and NIC `i` of each of those is at leaf
+//! `i` of the pod: *rail* `i`. So nodes have other places in the tree than their numbers. Source: NVIDIA, "DGX SuperPOD
+//! reference architecture", 2023, compute fabric; with one NIC a server is a node.
 
-use super::{Builder, End, Layout, MAX_COMPONENTS, Shape, Structure, Topology, TopologyError};
+use super::{Builder, End, Layout, MAX_COMPONENTS, Parts, Shape, Structure, Topology, TopologyError};
 use crate::{NodeId, PortId, SwitchId};
 
 /// Coordinates in an extended generalized fat tree.
@@ -23,6 +28,8 @@ pub struct XgftShape {
     pub up: Vec<u32>,
     /// p: cables between the two.
     pub cables: Vec<u32>,
+    /// k: NICs of a server, each of which is a node.
+    nics: u32,
     /// By level, and one before the leaves: nodes below a switch, its indices, and the number of the first switch.
     below: Vec<u64>,
     indices: Vec<u64>,
@@ -30,8 +37,8 @@ pub struct XgftShape {
 }
 
 impl XgftShape {
-    /// The shape, where `cables` has one number for each level, or one for all above the nodes.
-    pub(super) fn new(down: &[u32], up: &[u32], cables: &[u32]) -> Result<Self, TopologyError> {
+    /// The shape, where `cables` has one number for each level, or one for all above the nodes, and servers have `nics` NICs.
+    pub(super) fn new(down: &[u32], up: &[u32], cables: &[u32], nics: u32) -> Result<Self, TopologyError> {
         let size = |what: &str| TopologyError::Size(what.into());
         let levels = down.len();
         let cables = match *cables {
@@ -53,12 +60,18 @@ impl XgftShape {
             all.ok_or_else(|| size("the tree is too large"))
         };
         let (below, indices) = (products(down)?, products(up)?);
+        let leaves = below[levels] / u64::from(down[0]);
+        if nics == 0 || !leaves.is_multiple_of(nics.into()) {
+            return Err(size(
+                "a pod has as many leaf switches as a server has NICs, and there are whole pods",
+            ));
+        }
         let mut first = vec![0, 0];
         for level in 1..=levels {
             let switches = below[levels] / below[level] * indices[level];
             first.push(first[level] + switches);
         }
-        Ok(XgftShape { down: down.to_vec(), up: up.to_vec(), cables, below, indices, first })
+        Ok(XgftShape { down: down.to_vec(), up: up.to_vec(), cables, nics, below, indices, first })
     }
 
     /// Levels of switches.
@@ -80,18 +93,26 @@ impl XgftShape {
         SwitchId((self.first[level] + subtree * self.indices[level] + index) as u32)
     }
 
+    /// Where `node` is among the nodes of all leaf switches, from the first one on.
+    fn slot(&self, node: NodeId) -> u64 {
+        let (node, nics, servers) = (u64::from(node.0), u64::from(self.nics), u64::from(self.down[0]));
+        let (server, nic) = (node / nics, node % nics);
+        (server / servers * nics + nic) * servers + server % servers
+    }
+
     /// Whether `node` is below a switch of this level and subtree.
     #[must_use]
     pub fn is_below(&self, level: usize, subtree: u64, node: NodeId) -> bool {
-        u64::from(node.0) / self.below[level] == subtree
+        self.slot(node) / self.below[level] == subtree
     }
 
     /// The port down towards `node`, over the cable that stands for it.
     #[must_use]
     pub fn port_down(&self, level: usize, node: NodeId) -> PortId {
-        let child = u64::from(node.0) / self.below[level - 1] % u64::from(self.down[level - 1]);
+        let slot = self.slot(node);
+        let child = slot / self.below[level - 1] % u64::from(self.down[level - 1]);
         let (cables, ways) = (u64::from(self.cables[level - 1]), u64::from(self.up[level - 1]));
-        let cable = u64::from(node.0) / self.indices[level - 1] / ways % cables;
+        let cable = slot / self.indices[level - 1] / ways % cables;
         PortId((child * cables + cable) as u32)
     }
 
@@ -99,7 +120,7 @@ impl XgftShape {
     #[must_use]
     pub fn port_up(&self, level: usize, node: NodeId) -> PortId {
         let ports = u64::from(self.up[level]) * u64::from(self.cables[level]);
-        PortId(self.ports_down(level) + (u64::from(node.0) / self.indices[level] % ports) as u32)
+        PortId(self.ports_down(level) + (self.slot(node) / self.indices[level] % ports) as u32)
     }
 
     /// Whether a switch has one port to each of those below it.
@@ -141,6 +162,27 @@ impl Structure for XgftShape {
         top.is_multiple_of(2).then_some(links)
     }
 
+    fn is_in_upper_half(&self, topology: &Topology, node: NodeId) -> bool {
+        self.slot(node) >= u64::from(topology.nodes() / 2)
+    }
+
+    /// Servers with several NICs: NIC by NIC, and server by server.
+    fn node_dimensions(&self, topology: &Topology) -> Vec<u32> {
+        match self.nics {
+            1 => vec![topology.nodes()],
+            nics => vec![nics, topology.nodes() / nics],
+        }
+    }
+
+    /// The pods of servers with several NICs, if there are several.
+    fn own_parts(&self, topology: &Topology) -> Vec<Parts> {
+        let pod = self.nics * self.down[0];
+        if self.nics == 1 || pod == topology.nodes() {
+            return Vec::new();
+        }
+        vec![Parts { name: "pods".into(), of: (0..topology.nodes()).map(|node| node / pod).collect() }]
+    }
+
     /// Links are built from below.
     fn directions(&self) -> [&'static str; 2] {
         ["up", "down"]
@@ -156,7 +198,15 @@ pub(super) fn build(shape: XgftShape) -> Result<Topology, TopologyError> {
     let mut classes = vec!["node".to_owned()];
     classes.extend((1..levels).map(|level| format!("level-{level}")));
     let mut builder = Builder::new(shape.below[levels], shape.first[levels + 1], classes)?;
-    builder.nodes(shape.down[0]);
+    for node in (0..builder.nodes).map(NodeId) {
+        let (slot, servers) = (shape.slot(node), u64::from(shape.down[0]));
+        let leaf = End::Switch(SwitchId((slot / servers) as u32), PortId((slot % servers) as u32));
+        builder.link([End::Node(node), leaf], 0);
+    }
+    if shape.nics > 1 {
+        let nodes: Vec<NodeId> = (0..builder.nodes).map(NodeId).collect();
+        builder.servers = nodes.chunks(shape.nics as usize).map(<[NodeId]>::to_vec).collect();
+    }
     for level in 1..levels {
         let (down, ways, cables) = (u64::from(shape.down[level]), shape.up[level], shape.cables[level]);
         for here in (shape.first[level]..shape.first[level + 1]).map(|number| SwitchId(number as u32)) {

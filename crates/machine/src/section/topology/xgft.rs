@@ -12,13 +12,13 @@ use flitway_wiring::topology::{PORTS_MAX, TopologySettings};
 pub(super) static XGFT: Row = Row {
     choice: Choice {
         name: "xgft",
-        doc: "XGFT(h; m1 .. mh; w1 .. wh), the extended generalized fat tree: any number of ports down and up at each level, and parallel \
-          links. Tapered trees and leaf-spine are such trees.",
+        doc: "XGFT(h; m1 .. mh; w1 .. wh), the extended generalized fat tree: any number of ports down and up at each level, and \
+          parallel links. Tapered trees and leaf-spine are such trees; with `nics` they are rail-optimised.",
     },
     noun: "an xgft",
     own_routing: RoutingKind::DModK,
     links: Links::Levels,
-    settings: &[&DOWN, &UP],
+    settings: &[&DOWN, &UP, &NICS],
     shared: &[&LINKS],
     build,
 };
@@ -33,11 +33,18 @@ settings! {
     /// With fewer links up than down the tree is tapered.
     UP = "topology.up", Kind::Counts { min: 1, max: PORTS_MAX, longest: 8 }, required, for OF_KIND, example([1, 4]),
         source("Öhring et al., IPPS 1995");
+
+    /// NICs of a server, for rail-optimised trees: each is a node, with the process or accelerator that uses it, and
+    /// node `nics * s + i` is NIC i of server s. As many leaf switches make a pod of as many servers as a leaf switch has
+    /// nodes, and NIC i of each of those is at leaf switch i of the pod: rail i. Placements and traffic know `servers`,
+    /// `rails` and `pods`. What processes of one server send each other goes over the network, too.
+    NICS = "topology.nics", Kind::Count { min: 1, max: 64 }, default(1), for OF_KIND, example(4),
+        source("NVIDIA, DGX SuperPOD reference architecture, 2023");
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let (down, up, links) = (values.counts(&DOWN), values.counts(&UP), values.counts(&LINKS));
-    let (down, up, links) = (down?, up?, links?);
+    let (down, up, links, nics) = (down?, up?, links?, values.count(&NICS)?);
     let levels = down.len();
     let problem = if up.len() != levels {
         let message =
@@ -68,6 +75,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     let product = |numbers: &[u32]| {
         numbers.iter().try_fold(1_u64, |product, &count| product.checked_mul(u64::from(count)))
     };
+    check_pods(values, nics, product(&down[1..]), findings)?;
     let nodes = product(&down);
     let of_level = |level: usize| product(&down[level..])?.checked_mul(product(&up[..level])?);
     let switches = (1..=levels).try_fold(0_u64, |sum, level| sum.checked_add(of_level(level)?));
@@ -87,6 +95,24 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         classes,
         ports,
         has_parallel_links: links.iter().any(|&count| count > 1),
-        ..Topology::plain(&XGFT, TopologySettings::Xgft { down, up, cables: links }, nodes, switches)
+        ..Topology::plain(&XGFT, TopologySettings::Xgft { down, up, cables: links, nics }, nodes, switches)
     })
+}
+
+/// Servers with several NICs fill pods of as many leaf switches.
+fn check_pods(values: &Values, nics: u32, leaves: Option<u64>, findings: &mut Diagnostics) -> Option<()> {
+    let leaves = leaves.filter(|leaves| !leaves.is_multiple_of(nics.into()));
+    let Some(leaves) = leaves else { return Some(()) };
+    let message =
+        format!("`{}` is {nics}, and {leaves} leaf switches are no whole pods of {nics}", NICS.path);
+    let expected =
+        "a divisor of the number of leaf switches: each NIC of a server is at another one of its pod";
+    let help = values.fix(&NICS, &greatest_divisor(leaves, nics).to_string());
+    findings.push(values.conflict(Code::OutOfRange, &[&NICS, &DOWN], message).expected(expected).help(help));
+    None
+}
+
+/// The greatest divisor of `number` that is no more than `most`.
+fn greatest_divisor(number: u64, most: u32) -> u32 {
+    (1..=most).rev().find(|&divisor| number.is_multiple_of(divisor.into())).unwrap_or(1)
 }

@@ -87,13 +87,15 @@ fn kary_ntree(dice: &mut Dice) -> TopologySettings {
 }
 
 fn xgft(dice: &mut Dice) -> TopologySettings {
-    let (down, up) = dice.pick(&[
-        (vec![2, 3], vec![1, 2]),
-        (vec![3, 2], vec![1, 3]),
-        (vec![2, 2, 2], vec![1, 2, 1]),
-        (vec![3], vec![1]),
+    let (down, up, nics) = dice.pick(&[
+        (vec![2, 3], vec![1, 2], 1),
+        (vec![2, 3], vec![1, 2], 3),
+        (vec![3, 2], vec![1, 3], 1),
+        (vec![2, 2, 2], vec![1, 2, 1], 1),
+        (vec![2, 2, 2], vec![1, 2, 1], 2),
+        (vec![3], vec![1], 1),
     ]);
-    TopologySettings::Xgft { down, up, cables: vec![dice.between(1, 2)] }
+    TopologySettings::Xgft { down, up, cables: vec![dice.between(1, 2)], nics }
 }
 
 /// A frame, a group, or two groups under root switches, of small chips.
@@ -209,5 +211,5 @@ fn graph(dice: &mut Dice) -> Graph {
             link([end(dice, a), end(dice, b)]);
         }
     }
-    Graph { nodes, switches, links }
+    Graph { nodes, switches, links, servers: Vec::new() }
 }

@@ -53,7 +53,7 @@ record!(TestNicSettings { window, room, gap });
 choice!(TopologySettings {
     FatTree { ports, levels },
     KaryNTree { arity, levels },
-    Xgft { down, up, cables },
+    Xgft { down, up, cables, nics },
     ThTree(settings),
     Mesh { dimensions, nodes_per_switch },
     Torus { dimensions, nodes_per_switch },
@@ -84,7 +84,7 @@ record!(DragonflyPlus { groups, leaves, spines, nodes_per_switch, global_ports, 
 choice!(Arrangement { PalmTree, Absolute });
 record!(RandomRegular { switches, degree, nodes_per_switch, seed });
 choice!(StageWiring { Omega, Butterfly });
-record!(Graph { nodes, switches, links });
+record!(Graph { nodes, switches, links, servers });
 record!(GraphLink { ends, length_mm });
 choice!(End { Node(node), Switch(switch, port) });
 choice!(RoutingKind {
