@@ -21,6 +21,10 @@ use flitway_wiring::routing::Selection;
 const ONE_FLIT: PacketFormat =
     PacketFormat { flit_bytes: 64, header_flits: 0, trailer_flits: 0, mtu_bytes: 64, block: None };
 
+/// At most nine.
+const NINE_FLITS: PacketFormat =
+    PacketFormat { flit_bytes: 32, header_flits: 1, trailer_flits: 0, mtu_bytes: 256, block: None };
+
 #[test]
 fn hpp_switches_conform() {
     let plain = HppSettings {
@@ -102,6 +106,7 @@ fn tiled_switches_conform() {
         buffers: TiledBuffers { input: buffer(256, 9), row: buffer(64, 9), column: buffer(64, 9) },
         arbiter: Arbitration::ByGrants(ArbiterKind::RoundRobin),
         selection: Selection::First,
+        load_interval: 16,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByFlow,
         reply_lanes: ReplyLanes::Shared,
@@ -123,13 +128,7 @@ fn tiled_switches_conform() {
             give_up: 1_000,
             lanes: LaneSettings { lanes: 8, discarded_max: 4, rates: vec![Rate::FULL] },
         },
-        format: PacketFormat {
-            flit_bytes: 32,
-            header_flits: 1,
-            trailer_flits: 0,
-            mtu_bytes: 256,
-            block: None,
-        },
+        format: NINE_FLITS,
     };
     let shortest = TiledPipeline {
         receive: 1,
@@ -159,9 +158,10 @@ fn tiled_switches_conform() {
             ..plain.clone()
         },
         TiledSettings { arbiter: Arbitration::ByAge, ..plain.clone() },
+        TiledSettings { vcs: 3, selection: Selection::LeastLoaded, ..plain.clone() },
         TiledSettings { format: ONE_FLIT, ..plain },
     ]);
-    assert!(mail.iter().eq(&["Ack", "GivenUp", "Pace", "Packet", "Signal"]), "{mail:?}");
+    assert!(mail.iter().eq(&["Ack", "GivenUp", "Loads", "Pace", "Packet", "Signal"]), "{mail:?}");
 }
 
 #[test]

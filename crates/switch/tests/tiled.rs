@@ -33,6 +33,7 @@ fn tiled((rows, columns): (u32, u32), vcs: u32, retry: Option<RetrySettings>) ->
         buffers: TiledBuffers { input: buffer, row: buffer, column: buffer },
         arbiter: Arbitration::ByGrants(ArbiterKind::RoundRobin),
         selection: Selection::First,
+        load_interval: 16,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByPacket,
         reply_lanes: ReplyLanes::Shared,

@@ -21,7 +21,7 @@ use flitway_nic::{NicModel, Place};
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, RoutingKind, Selection};
-use flitway_wiring::topology::{End, StageWiring, Topology, TopologySettings};
+use flitway_wiring::topology::{Arrangement, DragonflyShape, End, StageWiring, Topology, TopologySettings};
 use flitway_wiring::{Destination, GroupId, Groups, NodeId, NodeSet, PortId, RailId, SetId, SwitchId};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -66,6 +66,13 @@ pub fn conforms<A: Architecture>(chips: &[A::Chip]) -> BTreeSet<String> {
 /// Small fabrics of every kind.
 fn topologies() -> Vec<(TopologySettings, RoutingKind)> {
     let stages = |wiring, arity, stages| TopologySettings::Stages { wiring, arity, stages };
+    let dragonfly = DragonflyShape {
+        groups: 4,
+        switches_per_group: 2,
+        nodes_per_switch: 1,
+        global_ports: 2,
+        arrangement: Arrangement::PalmTree,
+    };
     vec![
         (TopologySettings::Single { nodes: 4 }, RoutingKind::UpDown),
         (TopologySettings::FatTree { ports: 4, levels: 2 }, RoutingKind::DModK),
@@ -76,6 +83,7 @@ fn topologies() -> Vec<(TopologySettings, RoutingKind)> {
             TopologySettings::Torus { dimensions: vec![4, 3], nodes_per_switch: 1 },
             RoutingKind::DimensionOrder,
         ),
+        (TopologySettings::Dragonfly(dragonfly), RoutingKind::UgalG),
         (stages(StageWiring::Omega, 2, 3), RoutingKind::DestinationTag),
         (stages(StageWiring::Butterfly, 2, 2), RoutingKind::DestinationTag),
     ]

@@ -182,13 +182,28 @@ static ROUTINGS: &[Row] = &[
             doc: "For dragonflies and HyperX of up to three dimensions, with switches that select (`switch.selection = \
                   \"least-loaded\"`). UGAL-L: the switch of the source sends a packet minimally if the load of that output is no \
                   more than twice that of the output to an intermediate that is drawn, and by way of that otherwise. Classes \
-                  of virtual channels are those of `valiant`. (UGAL-G would have to know the loads of other switches, which \
-                  nothing tells a switch.)",
+                  of virtual channels are those of `valiant`.",
         },
         kind: RoutingKind::Ugal,
         for_study: None,
         variant: None,
         needs: Needs::Intermediates,
+        leads_worms: false,
+        draws: true,
+        selects: true,
+    },
+    Row {
+        choice: Choice {
+            name: "ugal-g",
+            doc: "For dragonflies, with switches that select (`switch.selection = \"least-loaded\"`). As `ugal`, and where a way \
+                  leaves the group by a global link of another switch, the load of that link counts with that of the output to \
+                  that switch. Switches tell the others of their group the loads of their global links every \
+                  `switch.load_interval`; it takes a link's time until that is known, and none of its bandwidth.",
+        },
+        kind: RoutingKind::UgalG,
+        for_study: None,
+        variant: None,
+        needs: Needs::Kinds(&["dragonfly"]),
         leads_worms: false,
         draws: true,
         selects: true,

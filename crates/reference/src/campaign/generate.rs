@@ -178,7 +178,7 @@ mod tests {
                 let is_none = match *routing {
                     "DimensionOrderWithoutDateline" | "MinimalInOneClass" => true,
                     // Sources draw among several ways, or several classes are needed.
-                    "MultiPath" | "Valiant" | "Adaptive" | "Ugal" | "Par" => *chip == "Sp",
+                    "MultiPath" | "Valiant" | "Adaptive" | "Ugal" | "UgalG" | "Par" => *chip == "Sp",
                     "DestinationTag" => *chip != "Sp",
                     _ => false,
                 };

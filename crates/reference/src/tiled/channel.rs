@@ -58,6 +58,8 @@ pub(super) struct Channel {
     pub(super) begun: Vec<VecDeque<usize>>,
     /// What its ends tell each other while they train the link, and when it is on the receiver's wire.
     pub(super) signals: VecDeque<(u64, Signal)>,
+    /// Loads that the switch at its sending end tells, by told port, and from when on the other end knows them.
+    pub(super) loads: VecDeque<(u64, Vec<u32>)>,
 }
 
 /// Frames of a test, or a hello with what has come.
@@ -78,6 +80,7 @@ impl Channel {
             rates: vec![(0, Some(rate))],
             begun: vec![VecDeque::new(); vcs],
             signals: VecDeque::new(),
+            loads: VecDeque::new(),
         }
     }
 
@@ -94,6 +97,11 @@ impl Channel {
     /// A signal begins in cycle `now`.
     pub(super) fn signal(&mut self, now: u64, signal: Signal) {
         self.signals.push_back((now + self.line.len() as u64 - 1, signal));
+    }
+
+    /// Loads are told in cycle `now`; the other end knows what is on its wire `receive` cycles later.
+    pub(super) fn tell(&mut self, now: u64, receive: u64, loads: Vec<u32>) {
+        self.loads.push_back((now + self.line.len() as u64 - 1 + receive, loads));
     }
 
     pub(super) fn send(&mut self, symbol: Symbol) {

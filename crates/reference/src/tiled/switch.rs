@@ -91,6 +91,7 @@ impl Switch {
             }
         }
         self.step_acknowledgements(world);
+        self.step_loads(world);
         self.step_accepted(world);
         self.step_row_buses(world);
         self.step_subswitches(world);
@@ -143,6 +144,36 @@ impl Switch {
         }
     }
 
+    /// Between steps 1 and 2: "loads of other switches".
+    fn step_loads(&mut self, world: &mut World) {
+        let (now, receive) = (world.now, u64::from(world.settings.pipeline.receive));
+        for tile in &mut self.tiles {
+            let Some(port) = &tile.port else { continue };
+            let loads = &mut world.channels[port.back()].loads;
+            while loads.front().is_some_and(|(from, _)| *from <= now) {
+                tile.told = loads.pop_front().expect("there is one").1;
+            }
+        }
+        let told = world.routing.told_ports();
+        if told.is_empty() || !now.is_multiple_of(world.settings.load_interval.into()) {
+            return;
+        }
+        let load = |port: u32| self.tiles.get(port as usize).map_or(0, |tile| tile.loads.iter().sum());
+        let loads: Vec<u32> = told.clone().map(load).collect();
+        for (number, tile) in (0..).zip(&self.tiles) {
+            if let Some(port) = tile.port.as_ref().filter(|_| !told.contains(&number)) {
+                world.channels[port.out].tell(now, receive, loads.clone());
+            }
+        }
+    }
+
+    /// The load that the switch at the other end of `candidate` has told of the port by which its way goes on there.
+    fn told(&self, candidate: Candidate, world: &World) -> u32 {
+        let Some(port) = world.routing.beyond(self.here, candidate) else { return 0 };
+        let place = port.0 - world.routing.told_ports().start;
+        self.tiles[candidate.hop.port.index()].told.get(place as usize).copied().unwrap_or(0)
+    }
+
     fn port(&mut self, port: usize) -> &mut Port {
         self.tiles[port].port.as_mut().expect("packets move by ports that are wired")
     }
@@ -193,7 +224,8 @@ impl Switch {
         let cost = |candidate: &&Candidate| {
             let tile = &self.tiles[candidate.hop.port.index()];
             let is_active = tile.port.as_ref().is_some_and(Port::is_active);
-            let load = tile.loads.iter().sum::<u32>() * routing.weight(**candidate);
+            let load = tile.loads.iter().sum::<u32>() + self.told(**candidate, world);
+            let load = load * routing.weight(**candidate);
             (!is_active, routing.is_escape(self.here, candidate.hop), load)
         };
         let chosen = *candidates.iter().filter(can_be_taken).min_by_key(cost)?;

@@ -4,6 +4,7 @@
 use super::packet_state::{self, Ack, GivenUp, Pools, Rare};
 use super::room::{Parts, Room};
 use super::settings::VCS_MAX;
+use super::switch::Loads;
 use super::training::{Action, Signal, SignalKind, Training};
 use super::unreliable::Unreliable;
 use super::{Cx, Shared};
@@ -201,6 +202,14 @@ impl Sender {
         let at = now + u64::from(self.depth + cx.shared.settings.pipeline.receive);
         let signal = Rare::Signal(self.port, Box::new(Signal { at, kind }));
         packet_state::post_rare(cx, self.peer, at, signal);
+    }
+
+    /// Tells the switch at the other end loads of this one.
+    pub(super) fn tell_loads<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, loads: &[u32]) {
+        if !self.leads_to_node {
+            let at = now + u64::from(self.depth + cx.shared.settings.pipeline.receive);
+            packet_state::post_loads(cx, self.peer, Loads::new(self.port, at, loads));
+        }
     }
 
     fn resume<O>(

@@ -109,6 +109,12 @@
 //! A packet is routed by those of the cycle in which it is accepted, and gets its header by those of the cycle in which it is
 //! created.
 //!
+//! **Loads of other switches.** Some routings know them
+//! ([`Routing::told_ports`](flitway_wiring::routing::Routing::told_ports)). In each cycle that is a multiple of `load_interval`
+//! a switch tells over each of its other links how much the load of each of those ports is, when acknowledgements have been
+//! heard (step 1). That takes no slot, and neither errors nor faults are in its way; a dead switch tells nothing. What is told
+//! is on the receiver's wire when a flit of that cycle would be, and known `receive` cycles later, from the start of the cycle.
+//!
 //! **Age** ([`Arbitration::ByAge`]). Arbiters are round robin, and choose among the oldest packets only: of all that request
 //! those whose first flit was on the wire of their source in the earliest cycle. Of a VC the oldest packet counts that
 //! requests. A NIC port chooses round robin: what waits there has not entered the network. This is the age since injection of
@@ -123,8 +129,10 @@
 //!    routing among equals, else the first one; outputs whose link is not active come after all others. A packet for which the
 //!    routing names no port that is wired is lost, and gives back its room in cycle `t`. The load of an output and VC are the
 //!    flits of the packets that have taken it and have not, as far as acknowledgements say, given back their room at the other
-//!    end of its link; that of an output is the sum over its VCs. Some routings have a load count several times
-//!    ([`Routing::weight`](flitway_wiring::routing::Routing::weight)), and name outputs that are no *escapes*
+//!    end of its link; that of an output is the sum over its VCs, and with it the load last told of the port by which the way
+//!    goes on at the other end ([`Routing::beyond`](flitway_wiring::routing::Routing::beyond)). Some routings have a load
+//!    count several times ([`Routing::weight`](flitway_wiring::routing::Routing::weight)), and name outputs that are no
+//!    *escapes*
 //!    ([`Routing::is_escape`](flitway_wiring::routing::Routing::is_escape)). Such an output is taken only if its room is
 //!    certain: with the packet, the load of the output and VC is no more than the private part of the input buffer at the other
 //!    end. Of those that can be taken the ones that are no escapes come before the others. So who waits for an output that is

@@ -2,6 +2,7 @@
 
 use super::link::Stamp;
 use super::settings::VCS_MAX;
+use super::switch::Loads;
 use super::training::Signal;
 use super::{Cx, Shared, Tiled};
 use flitway_engine::Cycle;
@@ -159,6 +160,8 @@ pub enum Mail {
     Signal(u16, Box<Signal>),
     /// It has given up the packets from this number on, which have not been acknowledged.
     GivenUp(u16, Box<GivenUp>),
+    /// The switch at the other end of a link tells its loads.
+    Loads(Loads),
 }
 
 /// Packets that will never be sent again.
@@ -193,6 +196,7 @@ pub struct Inbox {
     pub(super) acks: Vec<Ack>,
     pub(super) paces: Vec<(u16, Cycle, Option<Rate>)>,
     pub(super) rare: Vec<Rare>,
+    pub(super) loads: Vec<Loads>,
 }
 
 /// What comes only where something breaks.
@@ -212,6 +216,7 @@ impl Inbox {
             Mail::Pace(port, at, rate) => self.paces.push((port, at, rate)),
             Mail::Signal(port, signal) => self.rare.push(Rare::Signal(port, signal)),
             Mail::GivenUp(port, packets) => self.rare.push(Rare::GivenUp(port, packets)),
+            Mail::Loads(loads) => self.loads.push(loads),
         }
     }
 
@@ -257,6 +262,14 @@ pub(super) fn post_rare<O>(cx: &mut Cx<'_, O>, peer: Address, by: Cycle, rare: R
             };
             cx.post.send_away(peer, by, mail);
         }
+    }
+}
+
+/// Puts `loads` into the inbox of `peer`, which reads it by cycle `loads.at`.
+pub(super) fn post_loads<O>(cx: &mut Cx<'_, O>, peer: Address, loads: Loads) {
+    match cx.post.inbox(peer, loads.at) {
+        Some(inbox) => inbox.loads.push(loads),
+        None => cx.post.send_away(peer, loads.at, Mail::Loads(loads)),
     }
 }
 

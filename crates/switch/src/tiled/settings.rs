@@ -31,6 +31,8 @@ pub struct TiledSettings {
     pub arbiter: Arbitration,
     /// How packets choose among the outputs that the routing names.
     pub selection: Selection,
+    /// Cycles from one telling of loads to other switches to the next, where the routing asks for them; at least 1.
+    pub load_interval: u32,
     /// Which lane of an output they take.
     pub lane: LaneOut,
     /// The lane that a packet takes at its source.

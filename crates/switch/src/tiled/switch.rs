@@ -12,6 +12,7 @@ mod links;
 mod output;
 mod row;
 mod subswitch;
+mod told;
 
 use super::link::{Out, Receiver, Sender};
 use super::mask::Mask;
@@ -31,8 +32,10 @@ use flitway_fabric::simulation::{Conservation, Wires};
 use flitway_wiring::topology::End;
 use flitway_wiring::{PortId, SwitchId};
 use subswitch::Offers;
+use told::Told;
 
 pub(super) use any::AnySwitch;
+pub(super) use told::Loads;
 
 /// The steps of a cycle, each with a slot for every port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +176,8 @@ pub(super) struct Switch<M: Mask> {
     outputs: Box<[Output]>,
     arbiters: Arbiters<M>,
     offers: Offers<M>,
+    /// Where it chooses by loads of other switches, too.
+    told: Option<Box<Told>>,
     /// Flits of packets that have been accepted and that no link has begun.
     inside: u64,
     /// Packets in column buffers.
@@ -257,6 +262,7 @@ impl<M: Mask> Switch<M> {
                 output_row: M::bank(kind, ports * vcs, rows),
             },
             offers: Offers::new(rows, columns),
+            told: Told::new(shared, ports),
             inside: 0,
             at_outputs: 0,
             death: shared.faults.death(number),
@@ -389,6 +395,9 @@ impl<M: Mask> SwitchModel<Tiled> for Switch<M> {
         }
         if !inbox.rare.is_empty() {
             self.receive_rare(inbox, start);
+        }
+        if !inbox.loads.is_empty() {
+            self.receive_loads(inbox);
         }
     }
 

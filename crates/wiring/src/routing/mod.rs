@@ -135,6 +135,18 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         1
     }
 
+    /// Ports of every switch whose loads it tells the switches that its other ports lead to.
+    fn told_ports(&self) -> Range<u32> {
+        0..0
+    }
+
+    /// One of those ports at the other end of the hop of `candidate` from `here`: what waits for it counts with what waits for
+    /// the candidate, where a switch selects by load.
+    fn beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
+        let _ = (here, candidate);
+        None
+    }
+
     /// The way from `source` by first candidates, where there is a faster way to it than hop by hop.
     fn way(&self, source: NodeId, destination: NodeId) -> Option<Route> {
         let _ = (source, destination);
@@ -166,7 +178,9 @@ pub enum RoutingKind {
     Adaptive,
     /// Minimally or by way of an intermediate, as the switch of the source selects (UGAL-L).
     Ugal,
-    /// The same in a dragonfly, where the switch after a first local hop may change its mind (PAR).
+    /// The same in a dragonfly whose switches know the loads of the others in their group (UGAL-G).
+    UgalG,
+    /// The same as UGAL-L in a dragonfly, where the switch after a first local hop may change its mind (PAR).
     Par,
     /// Valiant's: minimally by way of a group of a dragonfly, or a switch of a HyperX, that is drawn for each packet.
     Valiant,
@@ -195,7 +209,7 @@ pub enum RoutingError {
     NotAFullTree,
     /// Valiant's routing and UGAL need a dragonfly or a HyperX.
     NoIntermediates,
-    /// PAR needs a dragonfly.
+    /// PAR and UGAL-G need a dragonfly.
     NotADragonfly,
     /// A way by an intermediate has more hops than a packet can carry.
     TooLong,
@@ -227,7 +241,7 @@ impl std::fmt::Display for RoutingError {
             RoutingError::NoIntermediates => {
                 f.write_str("Valiant routing and UGAL need a dragonfly or a HyperX")
             }
-            RoutingError::NotADragonfly => f.write_str("PAR needs a dragonfly"),
+            RoutingError::NotADragonfly => f.write_str("PAR and UGAL-G need a dragonfly"),
             RoutingError::TooLong => {
                 write!(f, "a packet carries a way of at most {} hops", Route::HOPS)
             }
@@ -266,7 +280,9 @@ pub fn classes(kind: RoutingKind, settings: &TopologySettings) -> Option<u32> {
         (RoutingKind::DimensionOrder, TopologySettings::Torus { .. }) => Some(2),
         (RoutingKind::Minimal, TopologySettings::Dragonfly(_)) => Some(2),
         (RoutingKind::Minimal | RoutingKind::MultiPath | RoutingKind::Tables, _) => None,
-        (RoutingKind::Valiant | RoutingKind::Ugal, TopologySettings::Dragonfly(_)) => Some(3),
+        (RoutingKind::Valiant | RoutingKind::Ugal | RoutingKind::UgalG, TopologySettings::Dragonfly(_)) => {
+            Some(3)
+        }
         (RoutingKind::Par, _) => Some(4),
         (RoutingKind::Valiant | RoutingKind::Ugal | RoutingKind::Adaptive, _) => Some(2),
         _ => Some(1),
@@ -310,7 +326,7 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
         (RoutingKind::Minimal | RoutingKind::MinimalInOneClass, Shape::Dragonfly(shape)) => {
             Arc::new(dragonfly::Dragonfly::new(shape, has_classes))
         }
-        (RoutingKind::Valiant | RoutingKind::Ugal | RoutingKind::Par, _) => {
+        (RoutingKind::Valiant | RoutingKind::Ugal | RoutingKind::UgalG | RoutingKind::Par, _) => {
             return by_intermediates(kind, topology);
         }
         (RoutingKind::SModK, Shape::Tree(shape)) => Arc::new(s_mod_k::SModK::new(shape, topology)),
@@ -334,14 +350,16 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
 
 /// The same of a routing by intermediates.
 fn by_intermediates(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>, RoutingError> {
+    use ugal::Ugal;
     use valiant::{ValiantDragonfly, ValiantHyperX};
     let relation: Arc<dyn Relation> = match (kind, topology.shape()) {
         (RoutingKind::Par, Shape::Dragonfly(shape)) => {
-            Arc::new(ugal::Ugal(ValiantDragonfly::progressive(shape)))
+            Arc::new(Ugal::local(ValiantDragonfly::progressive(shape)))
         }
-        (RoutingKind::Par, _) => return Err(RoutingError::NotADragonfly),
-        (RoutingKind::Ugal, Shape::Dragonfly(shape)) => Arc::new(ugal::Ugal(ValiantDragonfly::new(shape))),
-        (RoutingKind::Ugal, Shape::HyperX(shape)) => Arc::new(ugal::Ugal(ValiantHyperX::new(shape))),
+        (RoutingKind::UgalG, Shape::Dragonfly(shape)) => Arc::new(Ugal::global(ValiantDragonfly::new(shape))),
+        (RoutingKind::Par | RoutingKind::UgalG, _) => return Err(RoutingError::NotADragonfly),
+        (RoutingKind::Ugal, Shape::Dragonfly(shape)) => Arc::new(Ugal::local(ValiantDragonfly::new(shape))),
+        (RoutingKind::Ugal, Shape::HyperX(shape)) => Arc::new(Ugal::local(ValiantHyperX::new(shape))),
         (_, Shape::Dragonfly(shape)) => Arc::new(ValiantDragonfly::new(shape)),
         (_, Shape::HyperX(shape)) => Arc::new(ValiantHyperX::new(shape)),
         _ => return Err(RoutingError::NoIntermediates),
@@ -557,6 +575,18 @@ impl Routing {
     #[must_use]
     pub fn weight(&self, candidate: Candidate) -> u32 {
         self.relation.weight(candidate)
+    }
+
+    /// See [`Relation::told_ports`].
+    #[must_use]
+    pub fn told_ports(&self) -> Range<u32> {
+        self.relation.told_ports()
+    }
+
+    /// See [`Relation::beyond`].
+    #[must_use]
+    pub fn beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
+        self.relation.beyond(here, candidate)
     }
 
     /// See [`Relation::is_escape`].

@@ -1,18 +1,22 @@
 //! UGAL: each packet goes minimally or by way of its intermediate, whichever has less to wait for, as the switch of its source
-//! sees it (UGAL-L); and PAR in dragonflies, where the switch after a first local hop may still change to the way by the
-//! intermediate.
+//! sees it (UGAL-L) or as all switches of its group do (UGAL-G, in dragonflies); and PAR in dragonflies, where the switch after
+//! a first local hop may still change to the way by the intermediate.
 //!
 //! Sources: Singh, "Load-balanced routing in interconnection networks", Stanford, 2005; Kim, Dally, Scott and Abts, ISCA 2008,
-//! section 4.2 (UGAL-L); Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA
-//! 2009, section 3.4 (PAR).
+//! section 4.2 (UGAL-L, UGAL-G); Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection networks",
+//! ISCA 2009, section 3.4 (PAR).
 //!
 //! Both hops are candidates, the minimal one first, and the switch selects. What waits for the way by the intermediate counts
 //! twice, since that way is twice as long: minimal if `q_m <= 2 q_n`, as in BookSim2. Once chosen it is in the header:
 //! [`MINIMAL`] or [`BY_WAY`]. Virtual channels are those of Valiant's routing, with one more class of local channels for
 //! PAR. In a HyperX the minimal way has the class of what comes from an intermediate.
+//!
+//! With UGAL-G switches tell those that their local ports lead to the loads of their global ports. What waits for a way whose
+//! global channel is that of another switch is what waits for the hop to that switch and for the channel there.
 
 use super::{Arrival, Candidate, Header, Relation};
-use crate::{NodeId, SwitchId};
+use crate::{NodeId, PortId, SwitchId};
+use std::ops::Range;
 
 /// The phase of a packet that goes minimally.
 pub(super) const MINIMAL: u16 = 1;
@@ -21,34 +25,59 @@ const BY_WAY: u16 = 2;
 
 /// Valiant's routing on a topology, which goes minimally in phase [`MINIMAL`].
 pub(super) trait Intermediates: Relation {
+    /// Global ports of a switch: those whose loads other switches can use.
+    fn global_ports(&self) -> Range<u32> {
+        0..0
+    }
+
+    /// The global port at the other end of the hop of `candidate` from `here`, where the way leaves the group by that.
+    fn exit_beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
+        let _ = (here, candidate);
+        None
+    }
+
     /// Whether a packet that has come `here` so can go either way, if it has not chosen the one by its intermediate.
     fn may_choose(&self, here: SwitchId, arrival: Arrival, header: Header) -> bool;
 }
 
 #[derive(Debug)]
-pub(super) struct Ugal<V>(pub(super) V);
+pub(super) struct Ugal<V> {
+    ways: V,
+    /// Whether switches know loads of others (UGAL-G).
+    is_global: bool,
+}
 
 impl<V: Intermediates> Ugal<V> {
+    /// As the switch that chooses sees it (UGAL-L, PAR).
+    pub(super) fn local(ways: V) -> Self {
+        Ugal { ways, is_global: false }
+    }
+
+    /// As all switches of the group see it (UGAL-G).
+    pub(super) fn global(ways: V) -> Self {
+        Ugal { ways, is_global: true }
+    }
+
     fn may_choose(&self, here: SwitchId, arrival: Arrival, header: Header) -> bool {
-        header.phase() != BY_WAY && self.0.may_choose(here, arrival, header)
+        header.phase() != BY_WAY && self.ways.may_choose(here, arrival, header)
     }
 }
 
 impl<V: Intermediates> Relation for Ugal<V> {
     fn classes(&self) -> u32 {
-        self.0.classes()
+        self.ways.classes()
     }
 
     fn start(&self, source: NodeId, destination: NodeId, draw: u64) -> Header {
-        self.0.start(source, destination, draw)
+        self.ways.start(source, destination, draw)
     }
 
     fn starts(&self, source: NodeId, destination: NodeId) -> Vec<Header> {
-        self.0.starts(source, destination)
+        self.ways.starts(source, destination)
     }
 
     fn hops_max(&self) -> Option<u32> {
-        self.0.hops_max()
+        self.ways.hops_max()
     }
 
     fn is_plain(&self) -> bool {
@@ -61,14 +90,14 @@ impl<V: Intermediates> Relation for Ugal<V> {
 
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
         let may_choose = self.may_choose(here, arrival, header);
-        self.0.next(here, arrival, if may_choose { header.in_phase(MINIMAL) } else { header })
+        self.ways.next(here, arrival, if may_choose { header.in_phase(MINIMAL) } else { header })
     }
 
     fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
         let first = self.next(here, arrival, header);
         take(first);
         if self.may_choose(here, arrival, header) {
-            let other = self.0.next(here, arrival, header.in_phase(BY_WAY));
+            let other = self.ways.next(here, arrival, header.in_phase(BY_WAY));
             if other.hop != first.hop {
                 take(other);
             }
@@ -77,6 +106,14 @@ impl<V: Intermediates> Relation for Ugal<V> {
 
     fn weight(&self, candidate: Candidate) -> u32 {
         if candidate.header.phase() == BY_WAY { 2 } else { 1 }
+    }
+
+    fn told_ports(&self) -> Range<u32> {
+        if self.is_global { self.ways.global_ports() } else { 0..0 }
+    }
+
+    fn beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
+        if self.is_global { self.ways.exit_beyond(here, candidate) } else { None }
     }
 }
 
@@ -128,6 +165,7 @@ mod tests {
             (RoutingKind::Ugal, dragonfly(3, [4, 1, 2]), 3),
             (RoutingKind::Ugal, dragonfly(2, [2, 1, 1]), 3),
             (RoutingKind::Ugal, hyperx(&[4, 3]), 2),
+            (RoutingKind::UgalG, dragonfly(9, [4, 2, 2]), 3),
             (RoutingKind::Par, dragonfly(9, [4, 2, 2]), 4),
             (RoutingKind::Par, dragonfly(4, [3, 1, 1]), 4),
         ] {
@@ -155,6 +193,32 @@ mod tests {
                 assert!(!is_acyclic(&dependencies, class), "{kind:?} without class {joined}");
             }
         }
+    }
+
+    /// Where a way goes on by a global port of the next switch, that is the one whose load counts.
+    #[test]
+    fn the_load_that_counts_is_that_of_the_channel_out_of_the_group() {
+        let routing = selecting(RoutingKind::UgalG, &dragonfly(5, [3, 2, 2]));
+        assert_eq!(routing.told_ports(), 4..6);
+        let nodes = routing.topology().nodes();
+        let (mut told, mut own) = (0, 0);
+        for (source, node) in (0..nodes).flat_map(|source| (0..nodes).map(move |node| (source, node))) {
+            for header in routing.starts(NodeId(source), NodeId(node)) {
+                let (here, arrival) = routing.start(NodeId(source));
+                routing.candidates(here, arrival, header, |it| {
+                    let Some((there, arrival)) = routing.follow(here, it.hop) else { return };
+                    let next = routing.first(there, arrival, it.header).hop.port;
+                    let is_global = |port: PortId| routing.told_ports().contains(&port.0);
+                    let expected = (!is_global(it.hop.port) && is_global(next)).then_some(next);
+                    assert_eq!(routing.beyond(here, it), expected, "{source} to {node}");
+                    told += u32::from(expected.is_some());
+                    own += u32::from(is_global(it.hop.port));
+                });
+            }
+        }
+        assert!(told > 0 && own > 0);
+        let local = selecting(RoutingKind::Ugal, &dragonfly(5, [3, 2, 2]));
+        assert_eq!(local.told_ports(), 0..0);
     }
 
     /// Both ways are there at the switch of the source; and PAR has them once more, after a minimal local hop.

@@ -18,6 +18,7 @@ use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
 use crate::topology::{DragonflyShape, HyperXShape};
 use crate::{PortId, SwitchId};
+use std::ops::Range;
 
 /// A number below `bound` from what a packet has drawn, and from where it goes.
 pub(super) fn drawn(source: NodeId, destination: NodeId, draw: u64, bound: u32) -> u32 {
@@ -103,6 +104,20 @@ impl Ways {
 }
 
 impl Intermediates for ValiantDragonfly {
+    fn global_ports(&self) -> Range<u32> {
+        self.shape.all_global_ports()
+    }
+
+    fn exit_beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
+        let header = candidate.header;
+        let last = self.group_of(header.destination());
+        let next = if header.phase() == MINIMAL { last } else { header.via() };
+        if self.shape.is_global(candidate.hop.port) || self.shape.group(here) == next {
+            return None;
+        }
+        Some(exit(&self.shape, here, next, header.destination().0).1)
+    }
+
     fn may_choose(&self, here: SwitchId, arrival: Arrival, header: Header) -> bool {
         let last = self.group_of(header.destination());
         // Within a group, and without a third one, there is nothing to choose.

@@ -83,14 +83,20 @@ impl DragonflyShape {
         };
         let number = copy * (self.groups - 1) + place;
         let switch = group * self.switches_per_group + number / self.global_ports;
-        let first = self.nodes_per_switch + self.switches_per_group - 1;
-        (SwitchId(switch), PortId(first + number % self.global_ports))
+        (SwitchId(switch), PortId(self.all_global_ports().start + number % self.global_ports))
     }
 
     /// Whether `port` is a global one.
     #[must_use]
     pub fn is_global(&self, port: PortId) -> bool {
-        port.0 >= self.nodes_per_switch + self.switches_per_group - 1
+        port.0 >= self.all_global_ports().start
+    }
+
+    /// The global ports of a switch, the last of its ports.
+    #[must_use]
+    pub fn all_global_ports(&self) -> std::ops::Range<u32> {
+        let first = self.nodes_per_switch + self.switches_per_group - 1;
+        first..first + self.global_ports
     }
 
     fn switches(&self) -> u64 {

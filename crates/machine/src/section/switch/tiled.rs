@@ -98,6 +98,10 @@ settings! {
         LEAST_LOADED = "least-loaded",
     }, default("first"), for TILED, source("th-express-2.txt section 4.3.3 (P-TH-111, P-TH-112)");
 
+    /// Time from when a switch tells its neighbours its loads until it does so again, where packets choose by loads of other
+    /// switches too (`routing.algorithm = "ugal-g"`). What is told is known as long after as a flit takes.
+    LOAD_INTERVAL = "switch.load_interval", stages(1), default("16 cycles"), for TILED, source("[assumed]");
+
     /// Which lane of the class that the routing names a packet leaves by.
     LANE = "switch.lane", one of {
         /// The one by which it came.
@@ -256,6 +260,7 @@ fn build(
         buffers: buffers?,
         arbiter: arbiter?,
         selection,
+        load_interval: values.quantity_u32(&LOAD_INTERVAL)?,
         lane,
         lanes: nic::lanes(values)?,
         reply_lanes: nic::reply_lanes(values)?,

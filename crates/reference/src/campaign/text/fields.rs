@@ -99,6 +99,7 @@ choice!(RoutingKind {
     SModK,
     Adaptive,
     Ugal,
+    UgalG,
     Par,
     DestinationTag,
     Rtb,

@@ -82,6 +82,8 @@ pub(super) struct Tile {
     /// By virtual channel: flits of the packets that have taken it and have not, as far as is heard, given back their room at
     /// the other end.
     pub(super) loads: Vec<u32>,
+    /// The loads that the switch at the other end has told last.
+    pub(super) told: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -169,6 +171,7 @@ impl Tile {
             leaves_row: None,
             discards: None,
             loads: vec![0; vcs],
+            told: Vec::new(),
         }
     }
 

@@ -92,6 +92,7 @@ fn tiled(format: PacketFormat) -> TiledSettings {
         buffers: TiledBuffers { input: buffer, row: buffer, column: buffer },
         arbiter: Arbitration::ByGrants(ArbiterKind::RoundRobin),
         selection: Selection::First,
+        load_interval: 16,
         lane: LaneOut::Kept,
         lanes: LaneChoice::ByPacket,
         reply_lanes: ReplyLanes::Shared,

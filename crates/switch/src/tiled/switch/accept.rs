@@ -48,6 +48,7 @@ impl<M: Mask> Switch<M> {
         }
         let output = candidate.hop.port.index();
         self.outputs[output].load[out_vc] += flits;
+        self.note_load(shared, now, output);
         self.inside += u64::from(flits);
         let state = &mut shared.pools.states[slot];
         (state.header, state.port, state.out_vc) = (candidate.header, output as u16, out_vc as u8);
@@ -124,6 +125,7 @@ impl<M: Mask> Switch<M> {
         let routing = shared.routings.at(now).clone();
         let mut best: Option<((bool, bool, u32), Candidate)> = None;
         routing.candidates(self.here, arrival, header, |candidate| {
+            let told = self.told_load(now, &routing, candidate);
             let output = &mut self.outputs[candidate.hop.port.index()];
             output.hear(shared, now);
             let vc = output.vc_out(shared, now, candidate, lane);
@@ -132,7 +134,8 @@ impl<M: Mask> Switch<M> {
                 return;
             }
             let is_idle = output.sender.as_ref().is_some_and(|sender| !sender.is_active());
-            let cost = (is_idle, is_escape, output.load.iter().sum::<u32>() * routing.weight(candidate));
+            let cost =
+                (is_idle, is_escape, (output.load.iter().sum::<u32>() + told) * routing.weight(candidate));
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, candidate));
             }

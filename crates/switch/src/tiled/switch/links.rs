@@ -76,6 +76,13 @@ impl<M: Mask> Switch<M> {
         if self.death <= now && !self.is_dead {
             self.die(cx, now);
         }
+        self.train_link(cx, now, port);
+        if port + 1 == self.outputs.len() {
+            self.tell_loads(cx, now);
+        }
+    }
+
+    fn train_link<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, port: usize) {
         let Output { sender, load, .. } = &mut self.outputs[port];
         let Some(sender) = sender else { return };
         let input = &mut self.inputs[port];
