@@ -239,6 +239,32 @@ impl Agenda {
         Some(now)
     }
 
+    /// The first cycle before `until` in which slots come out. Its component takes all of them, those that are asked for
+    /// meanwhile included, word by word with [`take_next`](Self::take_next), and then [closes](Self::close) the cycle.
+    #[inline(always)]
+    pub fn reach(&mut self, until: Cycle) -> Option<Cycle> {
+        self.go_on(until)
+    }
+
+    /// Takes the first slot of `word` out of cycle `now`, which has been reached, if one is due.
+    #[inline(always)]
+    pub fn take_next(&mut self, now: Cycle, word: usize) -> Option<usize> {
+        let bits = &mut self.bits[word * NEAR as usize + (now.0 % NEAR) as usize];
+        let due = *bits;
+        *bits = due & due.wrapping_sub(1);
+        (due != 0).then_some(word * 64 + due.trailing_zeros() as usize)
+    }
+
+    /// Cycle `now` has been reached, and all of its slots have been taken.
+    #[inline]
+    pub fn close(&mut self, now: Cycle) {
+        debug_assert!(
+            (0..self.words).all(|word| self.left(64 * word, now) == 0),
+            "no slot is asked for in a word that has been passed"
+        );
+        self.near &= !(1 << (now.0 % NEAR));
+    }
+
     /// Words of 64 slots.
     #[inline]
     #[must_use]
@@ -379,6 +405,44 @@ mod tests {
                     }
                 }
                 assert!(model.first().is_none_or(|first| first.0 >= until), "seed {seed}");
+                for _ in 0..stream.below(6) {
+                    let entry = (until + stream.below(reach), stream.below(slots) as usize);
+                    agenda.schedule(entry.1, Cycle(entry.0));
+                    model.insert(entry);
+                }
+            }
+        }
+    }
+
+    /// Cycle by cycle and word by word comes out what would come out one by one, what is asked for meanwhile included.
+    #[test]
+    fn cycles_that_are_reached_hold_what_would_come_out_one_by_one() {
+        for seed in 0..80 {
+            let mut stream = Stream::new(seed, 2, Purpose::Test);
+            let slots = 1 + stream.below(200);
+            let reach = [3, 70, 300][stream.below(3) as usize];
+            let mut agenda = Agenda::new(slots as usize);
+            let mut model: BTreeSet<(u64, usize)> = BTreeSet::new();
+            let (mut until, mut reached) = (0, 0);
+            while reached < 300 {
+                until += 1 + stream.below(40);
+                while let Some(Cycle(now)) = agenda.reach(Cycle(until)) {
+                    reached += 1;
+                    for word in 0..agenda.words() {
+                        while let Some(slot) = agenda.take_next(Cycle(now), word) {
+                            assert_eq!(model.pop_first(), Some((now, slot)), "seed {seed}");
+                            let again = slot as u64 + stream.below(slots - slot as u64);
+                            let at = now + u64::from(stream.below(3) == 0 || again == slot as u64);
+                            if stream.below(2) == 0 {
+                                agenda.schedule(again as usize, Cycle(at));
+                                model.insert((at, again as usize));
+                            }
+                        }
+                    }
+                    agenda.close(Cycle(now));
+                }
+                assert!(model.first().is_none_or(|first| first.0 >= until), "seed {seed}");
+                assert_eq!(agenda.next(), model.first().map(|first| Cycle(first.0)), "seed {seed}");
                 for _ in 0..stream.below(6) {
                     let entry = (until + stream.below(reach), stream.below(slots) as usize);
                     agenda.schedule(entry.1, Cycle(entry.0));

@@ -31,6 +31,12 @@ impl WideMask {
         self.0[number / 64] &= !(1 << (number % 64));
     }
 
+    /// Whether `number` is in it.
+    #[must_use]
+    pub fn has(self, number: usize) -> bool {
+        self.0[number / 64] >> (number % 64) & 1 != 0
+    }
+
     /// Whether nothing is in it.
     #[must_use]
     pub fn is_empty(self) -> bool {

@@ -21,6 +21,8 @@ pub(super) trait Mask: Copy + Debug + Send + 'static {
 
     fn remove(&mut self, place: usize);
 
+    fn has(self, place: usize) -> bool;
+
     fn is_empty(self) -> bool;
 
     /// Whether some are in both.
@@ -63,6 +65,11 @@ impl Mask for u64 {
     }
 
     #[inline(always)]
+    fn has(self, place: usize) -> bool {
+        self >> place & 1 != 0
+    }
+
+    #[inline(always)]
     fn is_empty(self) -> bool {
         self == 0
     }
@@ -97,6 +104,10 @@ impl Mask for WideMask {
 
     fn remove(&mut self, place: usize) {
         self.remove(place);
+    }
+
+    fn has(self, place: usize) -> bool {
+        self.has(place)
     }
 
     fn is_empty(self) -> bool {

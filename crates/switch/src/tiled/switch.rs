@@ -86,6 +86,8 @@ struct Buffer {
     vc: u8,
     /// Virtual channels of which there is a packet.
     waiting: u8,
+    /// A packet has found no room, and none comes back before the next one is read: who writes into it looks again then.
+    is_short: bool,
     room: Room,
     /// By virtual channel.
     queues: [Ring; VCS_MAX],
@@ -109,10 +111,11 @@ impl Buffer {
         }
     }
 
-    /// When more room comes, as far as known.
+    /// When more room comes, as far as known, for a packet that has found none.
     #[inline]
-    fn room_at(&self) -> Cycle {
-        if self.leaving > 0 { self.free_at } else { Cycle::NEVER }
+    fn room_at(&mut self) -> Cycle {
+        self.is_short = self.leaving == 0;
+        if self.is_short { Cycle::NEVER } else { self.free_at }
     }
 
     /// Takes the first packet of `vc` out, which is read from cycle `now` on; `free_at` is still to be set.
@@ -146,6 +149,8 @@ struct Output {
     load: [u32; VCS_MAX],
     /// Packets in its column buffers.
     waiting: u32,
+    /// They wait for an acknowledgement: none of them had room at the other end.
+    is_starved: bool,
 }
 
 const _: () = assert!(size_of::<Output>() == 128, "an output is two cache lines");
@@ -173,15 +178,19 @@ pub(super) struct Switch<M: Mask> {
     channels: Box<[Cycle]>,
     /// By output and row.
     columns_in: Box<[Buffer]>,
+    /// By output: column buffers that are not empty, by row.
+    leaving: Box<[M]>,
     outputs: Box<[Output]>,
+    /// By port: when its next look at acknowledgements is, of which there is none before.
+    ack_looks: Box<[Cycle]>,
     arbiters: Arbiters<M>,
     offers: Offers<M>,
     /// Where it chooses by loads of other switches, too.
     told: Option<Box<Told>>,
     /// Flits of packets that have been accepted and that no link has begun.
     inside: u64,
-    /// Packets in column buffers.
-    at_outputs: u32,
+    /// Outputs whose packets wait for an acknowledgement.
+    starved: u32,
     /// When it dies, and whether it has.
     death: Cycle,
     is_dead: bool,
@@ -206,13 +215,13 @@ pub(super) fn bytes_per_port(columns: usize, rows: usize, vcs: usize) -> usize {
     let buffers = (columns + rows) * size_of::<Buffer>();
     let queues = vcs * columns * size_of::<Ring>();
     let (masks, banks) = if AnySwitch::is_narrow(rows, columns) {
-        ((vcs + 1) * size_of::<u64>(), [ArbiterBank::bytes(columns), ArbiterBank::bytes(rows)])
+        ((vcs + 2) * size_of::<u64>(), [ArbiterBank::bytes(columns), ArbiterBank::bytes(rows)])
     } else {
-        ((vcs + 1) * size_of::<WideMask>(), [WideBank::bytes(columns), WideBank::bytes(rows)])
+        ((vcs + 2) * size_of::<WideMask>(), [WideBank::bytes(columns), WideBank::bytes(rows)])
     };
     let [of_columns, of_rows] = banks;
     let arbiters = (vcs + rows) * of_columns + vcs * of_rows + (2 + columns) * ArbiterBank::bytes(vcs);
-    let channels = rows * size_of::<Cycle>();
+    let channels = (1 + rows) * size_of::<Cycle>();
     let agenda = Agenda::bytes(Step::ALL.len() * (columns * rows).next_power_of_two()) / (columns * rows);
     size_of::<Input>() + size_of::<Output>() + buffers + queues + masks + arbiters + channels + agenda
 }
@@ -232,7 +241,7 @@ impl<M: Mask> Switch<M> {
                 let out = |wire| Out { component: number, port, wire, rate, to_wire, leads_to_node };
                 wires.out.map(|wire| Sender::new(shared, out(wire)))
             });
-            Output { sender, load: [0; VCS_MAX], waiting: 0 }
+            Output { sender, load: [0; VCS_MAX], waiting: 0, is_starved: false }
         };
         let kind = settings.arbiter.kind();
         let of_vcs = |arbiters| ArbiterBank::new(kind, arbiters, vcs);
@@ -252,7 +261,9 @@ impl<M: Mask> Switch<M> {
             offering: vec![M::NONE; ports].into(),
             channels: vec![Cycle::ZERO; ports * rows].into(),
             columns_in: vec![Buffer::default(); ports * rows].into(),
+            leaving: vec![M::NONE; ports].into(),
             outputs: (0..ports).map(output).collect(),
+            ack_looks: vec![Cycle::NEVER; ports].into(),
             arbiters: Arbiters {
                 bus_vc: of_vcs(ports),
                 bus_column: M::bank(kind, ports * vcs, columns),
@@ -264,7 +275,7 @@ impl<M: Mask> Switch<M> {
             offers: Offers::new(rows, columns),
             told: Told::new(shared, ports),
             inside: 0,
-            at_outputs: 0,
+            starved: 0,
             death: shared.faults.death(number),
             is_dead: false,
         };
@@ -300,6 +311,21 @@ impl<M: Mask> Switch<M> {
     #[inline]
     fn step_of(&self, slot: usize) -> (Step, usize) {
         (Step::ALL[slot >> self.step_bits], slot & ((1 << self.step_bits) - 1))
+    }
+
+    /// Does what is due in cycle `now` in a slot of the agenda.
+    #[inline(always)]
+    fn act<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, slot: usize) {
+        let (step, port) = self.step_of(slot);
+        match step {
+            Step::Link => self.train(cx, now, port),
+            _ if self.is_dead => {}
+            Step::Accept => self.accept(cx, now, port),
+            Step::Row => self.go_over_row(cx, now, port),
+            Step::Subswitch => self.cross(cx, now, port),
+            Step::Output => self.go_out(cx, now, port),
+            Step::Ack => self.tell(cx, now, port),
+        }
     }
 
     /// Row buffers of `tile`, and column buffers of `output`.
@@ -379,7 +405,7 @@ impl<M: Mask> SwitchModel<Tiled> for Switch<M> {
             let output = &mut self.outputs[port];
             let Some(sender) = &mut output.sender else { unreachable!("what was sent is acknowledged") };
             sender.expect(&mut shared.pools, ack);
-            if output.waiting > 0 || shared.is_unreliable() {
+            if output.is_starved || shared.is_unreliable() {
                 self.schedule(Step::Output, port, at.max(start));
             }
         }
@@ -440,19 +466,15 @@ impl<M: Mask> SwitchModel<Tiled> for Switch<M> {
 
     fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
         cx.counters.wakes += 1;
-        while let Some((now, slot)) = self.agenda.pop(until) {
-            let (step, port) = self.step_of(slot);
-            match step {
-                Step::Link => self.train(cx, now, port),
-                _ if self.is_dead => {}
-                Step::Accept => self.accept(cx, now, port),
-                Step::Row => self.go_over_row(cx, now, port),
-                Step::Subswitch => self.cross(cx, now, port),
-                Step::Output => self.go_out(cx, now, port),
-                Step::Ack => self.tell(cx, now, port),
+        while let Some(now) = self.agenda.reach(until) {
+            for word in 0..self.agenda.words() {
+                while let Some(slot) = self.agenda.take_next(now, word) {
+                    self.act(cx, now, slot);
+                }
             }
+            self.agenda.close(now);
         }
-        Rest { next: self.agenda.next().unwrap_or(Cycle::NEVER), waits: self.at_outputs > 0 }
+        Rest { next: self.agenda.next().unwrap_or(Cycle::NEVER), waits: self.starved > 0 }
     }
 
     fn settle<O: Observer>(&mut self, _: &mut Cx<'_, O>, _: Cycle) {}

@@ -1,6 +1,6 @@
-//! A packet is accepted: it takes an output, and waits for its row bus.
+//! A packet is accepted: it takes an output, and the row bus of its input, or waits for it.
 
-use super::{Output, Step, Switch};
+use super::{Output, Switch};
 use crate::tiled::mask::Mask;
 use crate::tiled::settings::LaneOut;
 use crate::tiled::{Cx, Shared};
@@ -28,12 +28,9 @@ impl<M: Mask> Switch<M> {
             return;
         }
         let it = &mut self.inputs[input];
-        let was_due = it.receiver.due(shared);
         let is_accepted = it.receiver.receive(shared, now, stamp);
         let due = it.receiver.due(shared);
-        if due < was_due {
-            self.schedule(Step::Ack, input, due.max(now));
-        }
+        self.look_at_ack(input, due.max(now));
         if !is_accepted {
             cx.counters.link.dropped += u64::from(!stamp.is_corrupt);
             shared.pools.states.free(slot);
@@ -56,7 +53,8 @@ impl<M: Mask> Switch<M> {
         let queue = (input * self.vcs + vc) * self.columns + column;
         shared.pools.states.link_to_ring(&mut self.input_queues[queue], slot);
         self.input_columns[input * self.vcs + vc].insert(column);
-        self.schedule(Step::Row, input, now);
+        // No other input accepts anything that its row bus depends on, so it need not wait for them.
+        self.go_over_row(cx, now, input);
     }
 
     /// The output and virtual channel that a packet of so many flits takes which has come by `input` on `vc`.

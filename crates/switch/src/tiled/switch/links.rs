@@ -121,9 +121,10 @@ impl<M: Mask> Switch<M> {
             self.lose_buffer(cx, now, &buffer);
         }
         self.offering.fill(M::NONE);
-        (self.inside, self.at_outputs) = (0, 0);
+        self.leaving.fill(M::NONE);
+        (self.inside, self.starved) = (0, 0);
         for port in 0..self.outputs.len() {
-            self.outputs[port].waiting = 0;
+            (self.outputs[port].waiting, self.outputs[port].is_starved) = (0, false);
             if let Some(sender) = &mut self.outputs[port].sender {
                 sender.die(now);
                 self.expect_of_link(port);
@@ -164,10 +165,10 @@ impl<M: Mask> Switch<M> {
         let it = &self.inputs[input];
         let (due, left_at) = (it.receiver.due(cx.shared), it.free_at);
         let is_leaving = it.receiver.leaving().0 > 0;
-        self.schedule(Step::Ack, input, due.max(now));
+        self.look_at_ack(input, due.max(now));
         if is_leaving {
             // With this one it may be enough for an acknowledgement when that has left.
-            self.schedule(Step::Ack, input, left_at.max(now));
+            self.look_at_ack(input, left_at.max(now));
         }
     }
 

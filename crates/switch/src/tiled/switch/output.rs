@@ -33,6 +33,7 @@ impl<M: Mask> Switch<M> {
         }
         it.hear(cx.shared, now);
         let requests = self.requests_of_link(cx.shared, now, output);
+        self.note_starved(output, requests.vcs == 0);
         if requests.vcs == 0 {
             if requests.wake < Cycle::NEVER {
                 self.schedule(Step::Output, output, requests.wake);
@@ -42,6 +43,13 @@ impl<M: Mask> Switch<M> {
         let vc = self.arbiters.output_vc.grant(output, requests.vcs);
         let row = requests.places[vc].grant(&mut self.arbiters.output_row, output * self.vcs + vc);
         self.take_link(cx, now, output, vc, row);
+    }
+
+    /// Whether the packets of `output` wait for an acknowledgement.
+    #[inline]
+    fn note_starved(&mut self, output: usize, is_starved: bool) {
+        let was_starved = std::mem::replace(&mut self.outputs[output].is_starved, is_starved);
+        self.starved = self.starved + u32::from(is_starved) - u32::from(was_starved);
     }
 
     /// Makes up for errors on the link of `output` in cycle `now`. Says whether packets that go out again are next, so that no
@@ -64,7 +72,7 @@ impl<M: Mask> Switch<M> {
             sender.repeat(cx, now, &mut input.receiver);
             next = sender.free_at;
             let beats_at = sender.beats_at(cx.shared);
-            self.schedule_ack(output, beats_at);
+            self.look_at_ack(output, beats_at);
         }
         if next < Cycle::NEVER {
             self.schedule(Step::Output, output, next);
@@ -84,19 +92,23 @@ impl<M: Mask> Switch<M> {
         }
     }
 
-    /// Looks whether an acknowledgement goes alone in cycle `at`, if that is not never.
-    fn schedule_ack(&mut self, port: usize, at: Cycle) {
-        if at < Cycle::NEVER {
+    /// Looks whether an acknowledgement goes alone in cycle `at`, if that is not never; before, if a look is due then.
+    #[inline]
+    pub(super) fn look_at_ack(&mut self, port: usize, at: Cycle) {
+        if at < self.ack_looks[port] {
+            self.ack_looks[port] = at;
             self.schedule(Step::Ack, port, at);
         }
     }
 
     /// What requests the link of `output` in cycle `now`: the first packets of column buffers that have room at the other end.
+    #[inline]
     pub(super) fn requests_of_link(&self, shared: &Shared, now: Cycle, output: usize) -> Requests<M> {
         let mut requests = Requests::none();
         let Some(sender) = &self.outputs[output].sender else { return requests };
         let is_down = sender.is_down();
-        for (row, buffer) in self.column_buffers(output).iter().enumerate() {
+        for row in self.leaving[output].places() {
+            let buffer = &self.columns_in[output * self.rows + row];
             for vc in bits(buffer.waiting.into()) {
                 let states = &shared.pools.states;
                 let state = &states[states.head_of_ring(buffer.queues[vc])];
@@ -140,17 +152,20 @@ impl<M: Mask> Switch<M> {
     /// A packet of so many flits has begun to leave the column buffer of `output` for `row`, and has left it in cycle `until`.
     pub(super) fn has_left(&mut self, output: usize, row: usize, flits: u16, until: Cycle) {
         let column = self.place(output).1;
-        self.columns_in[output * self.rows + row].free_at = until;
+        let buffer = &mut self.columns_in[output * self.rows + row];
+        buffer.free_at = until;
+        let is_short = std::mem::take(&mut buffer.is_short);
+        if buffer.waiting == 0 {
+            self.leaving[output].remove(row);
+        }
         self.inside -= u64::from(flits);
-        self.at_outputs -= 1;
         let it = &mut self.outputs[output];
         it.waiting -= 1;
         if it.waiting > 0 {
             self.schedule(Step::Output, output, until);
         }
-        let tile = self.tile(row, column);
-        if !self.offering[tile].is_empty() {
-            self.schedule(Step::Subswitch, tile, until);
+        if is_short {
+            self.schedule(Step::Subswitch, self.tile(row, column), until);
         }
     }
 
@@ -187,7 +202,7 @@ impl<M: Mask> Switch<M> {
             chosen: now,
             arrives: flight.arrives,
         });
-        self.schedule_ack(output, beats_at);
+        self.look_at_ack(output, beats_at);
         if cx.shared.is_unreliable() {
             self.watch_timer(output);
         }
@@ -196,23 +211,26 @@ impl<M: Mask> Switch<M> {
 
     /// The news of the receiver at `port` goes alone in cycle `now`, if it is due and the link is free.
     pub(super) fn tell<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, port: usize) {
+        if self.ack_looks[port] <= now {
+            self.ack_looks[port] = Cycle::NEVER;
+        }
         let Some(sender) = &mut self.outputs[port].sender else { return };
         let input = &mut self.inputs[port];
         input.settle(cx.shared, now);
-        let due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
-        if due > now {
-            // It was expected earlier: an acknowledgement went along with a packet since then.
-            self.schedule_ack(port, due);
-            return;
-        }
-        let slot = sender.slot_from(now);
-        if slot == now {
+        let mut due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
+        if due <= now {
+            let slot = sender.slot_from(now);
+            if slot > now {
+                return self.look_at_ack(port, slot);
+            }
             sender.tell_alone(cx, now, &mut input.receiver);
             // A heartbeat leaves news where it is.
-            let due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
-            self.schedule_ack(port, due);
-        } else {
-            self.schedule_ack(port, slot);
+            due = input.receiver.due(cx.shared).min(sender.beats_at(cx.shared));
         }
+        // It was expected earlier if an acknowledgement went along with a packet since then.
+        if input.receiver.leaving().0 > 0 {
+            due = due.min(input.receiver.told_by(cx.shared, input.free_at));
+        }
+        self.look_at_ack(port, due);
     }
 }

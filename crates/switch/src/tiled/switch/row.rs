@@ -108,6 +108,6 @@ impl<M: Mask> Switch<M> {
         if is_more {
             self.schedule(Step::Row, input, until);
         }
-        self.schedule(Step::Ack, input, told_by);
+        self.look_at_ack(input, told_by);
     }
 }

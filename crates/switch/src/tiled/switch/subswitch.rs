@@ -45,9 +45,12 @@ impl<M: Mask> Switch<M> {
             if offered.meets(several) {
                 wake = now + 1;
             }
-            wake = wake.min(self.take_channel(cx, now, tile, place, vc, row));
+            let until = self.take_channel(cx, now, tile, place, vc, row);
+            if !offered.is_empty() || self.offering[tile].has(place) {
+                wake = wake.min(until);
+            }
         }
-        if !self.offering[tile].is_empty() && wake < Cycle::NEVER {
+        if wake < Cycle::NEVER {
             self.schedule(Step::Subswitch, tile, wake);
         }
     }
@@ -158,13 +161,17 @@ impl<M: Mask> Switch<M> {
         state.at = now + u64::from(cx.shared.settings.pipeline.across());
         let (at, until) = (state.at, now + u64::from(flits));
         buffer.free_at = until;
+        let is_short = std::mem::take(&mut buffer.is_short);
         if buffer.waiting == 0 {
             self.offering[tile].remove(place);
         }
         self.channels[tile * self.rows + row] = until;
         self.columns_in[output * self.rows + from].write(states, parts.column, slot, out_vc);
-        self.outputs[output].waiting += 1;
-        self.at_outputs += 1;
+        self.leaving[output].insert(from);
+        let it = &mut self.outputs[output];
+        it.waiting += 1;
+        // Before its link is free it need not be looked at.
+        let looks_at = it.sender.as_ref().map_or(at, |sender| at.max(sender.free_at));
         let input = self.tile(from, place);
         cx.counters.events += 1;
         cx.observer.granted(&Grant {
@@ -174,8 +181,8 @@ impl<M: Mask> Switch<M> {
             vc: vc as u8,
             input: PortId::new(input),
         });
-        self.schedule(Step::Output, output, at);
-        if self.has_waiting(input) {
+        self.schedule(Step::Output, output, looks_at);
+        if is_short {
             self.schedule(Step::Row, input, until);
         }
         until
