@@ -226,30 +226,38 @@ impl WideBank {
         8 * (1 + inputs)
     }
 
+    /// Grants the request of `input`, the only one, at `arbiter`.
+    pub fn grant_only(&mut self, arbiter: usize, input: usize) {
+        match &mut self.state {
+            WideState::Last(last) => last[arbiter] = input as u16,
+            WideState::Stamps(stamps) => {
+                let stamps = &mut stamps[arbiter * (1 + self.inputs)..][..1 + self.inputs];
+                stamps[1 + input] = stamps[0];
+                stamps[0] += 1;
+            }
+        }
+    }
+
     /// Grants one of `requests` at `arbiter`.
     ///
     /// # Panics
     /// If there are none.
     pub fn grant(&mut self, arbiter: usize, requests: WideMask) -> usize {
         let mut places = requests.iter();
-        match &mut self.state {
+        let winner = match &self.state {
             WideState::Last(last) => {
-                let first = places.next().expect("an arbiter grants when somebody requests");
-                let last = &mut last[arbiter];
-                let is_after = |place: &usize| *place > usize::from(*last);
-                let winner = Some(first).filter(is_after).or_else(|| places.find(is_after)).unwrap_or(first);
-                *last = winner as u16;
-                winner
+                let is_after = |place: &usize| *place > usize::from(last[arbiter]);
+                let first = places.next();
+                first.filter(is_after).or_else(|| places.find(is_after)).or(first)
             }
             WideState::Stamps(stamps) => {
-                let stamps = &mut stamps[arbiter * (1 + self.inputs)..][..1 + self.inputs];
-                let winner = places.min_by_key(|&place| stamps[1 + place]);
-                let winner = winner.expect("an arbiter grants when somebody requests");
-                stamps[1 + winner] = stamps[0];
-                stamps[0] += 1;
-                winner
+                let stamps = &stamps[arbiter * (1 + self.inputs)..][..1 + self.inputs];
+                places.min_by_key(|&place| stamps[1 + place])
             }
-        }
+        };
+        let winner = winner.expect("an arbiter grants when somebody requests");
+        self.grant_only(arbiter, winner);
+        winner
     }
 }
 

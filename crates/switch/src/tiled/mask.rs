@@ -17,6 +17,9 @@ pub(super) trait Mask: Copy + Debug + Send + 'static {
     /// Grants one of these requests, of which there are some, at `arbiter`.
     fn grant(self, bank: &mut Self::Bank, arbiter: usize) -> usize;
 
+    /// Grants the request of `place`, the only one, at `arbiter`.
+    fn grant_only(bank: &mut Self::Bank, arbiter: usize, place: usize);
+
     fn insert(&mut self, place: usize);
 
     fn remove(&mut self, place: usize);
@@ -52,6 +55,11 @@ impl Mask for u64 {
     #[inline(always)]
     fn grant(self, bank: &mut ArbiterBank, arbiter: usize) -> usize {
         bank.grant(arbiter, self)
+    }
+
+    #[inline(always)]
+    fn grant_only(bank: &mut ArbiterBank, arbiter: usize, place: usize) {
+        bank.grant_only(arbiter, place);
     }
 
     #[inline(always)]
@@ -96,6 +104,10 @@ impl Mask for WideMask {
 
     fn grant(self, bank: &mut WideBank, arbiter: usize) -> usize {
         bank.grant(arbiter, self)
+    }
+
+    fn grant_only(bank: &mut WideBank, arbiter: usize, place: usize) {
+        bank.grant_only(arbiter, place);
     }
 
     fn insert(&mut self, place: usize) {

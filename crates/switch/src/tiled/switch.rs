@@ -49,7 +49,7 @@ enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 6] = [Step::Link, Step::Accept, Step::Row, Step::Subswitch, Step::Output, Step::Ack];
+    const COUNT: usize = Step::Ack as usize + 1;
 }
 
 /// The input buffer of a port, with its row bus; a cache line.
@@ -163,13 +163,18 @@ pub(super) struct Switch<M: Mask> {
     rows: usize,
     columns: usize,
     vcs: usize,
+    /// By tile: its row and column.
+    places: Box<[(u16, u16)]>,
     /// Slots of a step: a power of two.
     step_bits: u32,
+    port_mask: usize,
     agenda: Agenda,
     inputs: Box<[Input]>,
-    /// By input, virtual channel and column: packets; by input and virtual channel: columns of which there are some.
+    /// By input, virtual channel and column: packets; by input and virtual channel: columns of which there are some; by input:
+    /// virtual channels of which there are some.
     input_queues: Box<[Ring]>,
     input_columns: Box<[M]>,
+    input_vcs: Box<[u8]>,
     /// By tile and column of the input: buffers of the inputs of its row.
     rows_in: Box<[Buffer]>,
     /// By tile: row buffers that are not empty, by column of the input.
@@ -222,7 +227,7 @@ pub(super) fn bytes_per_port(columns: usize, rows: usize, vcs: usize) -> usize {
     let [of_columns, of_rows] = banks;
     let arbiters = (vcs + rows) * of_columns + vcs * of_rows + (2 + columns) * ArbiterBank::bytes(vcs);
     let channels = (1 + rows) * size_of::<Cycle>();
-    let agenda = Agenda::bytes(Step::ALL.len() * (columns * rows).next_power_of_two()) / (columns * rows);
+    let agenda = Agenda::bytes(Step::COUNT * (columns * rows).next_power_of_two()) / (columns * rows);
     size_of::<Input>() + size_of::<Output>() + buffers + queues + masks + arbiters + channels + agenda
 }
 
@@ -252,11 +257,14 @@ impl<M: Mask> Switch<M> {
             rows,
             columns,
             vcs,
+            places: (0..ports).map(|port| ((port / columns) as u16, (port % columns) as u16)).collect(),
             step_bits,
-            agenda: Agenda::new(Step::ALL.len() << step_bits),
+            port_mask: (1 << step_bits) - 1,
+            agenda: Agenda::new(Step::COUNT << step_bits),
             inputs: (0..ports).map(|_| Input::default()).collect(),
             input_queues: vec![Ring::default(); ports * vcs * columns].into(),
             input_columns: vec![M::NONE; ports * vcs].into(),
+            input_vcs: vec![0; ports].into(),
             rows_in: vec![Buffer::default(); ports * columns].into(),
             offering: vec![M::NONE; ports].into(),
             channels: vec![Cycle::ZERO; ports * rows].into(),
@@ -286,7 +294,7 @@ impl<M: Mask> Switch<M> {
     /// Whether packets wait for the row bus of `input`.
     #[inline]
     fn has_waiting(&self, input: usize) -> bool {
-        self.input_columns[input * self.vcs..][..self.vcs].iter().any(|columns| !columns.is_empty())
+        self.input_vcs[input] != 0
     }
 
     #[inline]
@@ -303,14 +311,22 @@ impl<M: Mask> Switch<M> {
     /// Row and column of `tile`.
     #[inline]
     fn place(&self, tile: usize) -> (usize, usize) {
-        let (tile, columns) = (tile as u32, self.columns as u32);
-        ((tile / columns) as usize, (tile % columns) as usize)
+        let (row, column) = self.places[tile];
+        (row.into(), column.into())
     }
 
     /// The step and the port, or tile, of a slot of the agenda.
     #[inline]
     fn step_of(&self, slot: usize) -> (Step, usize) {
-        (Step::ALL[slot >> self.step_bits], slot & ((1 << self.step_bits) - 1))
+        let step = match slot >> self.step_bits {
+            0 => Step::Link,
+            1 => Step::Accept,
+            2 => Step::Row,
+            3 => Step::Subswitch,
+            4 => Step::Output,
+            _ => Step::Ack,
+        };
+        (step, slot & self.port_mask)
     }
 
     /// Does what is due in cycle `now` in a slot of the agenda.

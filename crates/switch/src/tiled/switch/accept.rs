@@ -49,11 +49,15 @@ impl<M: Mask> Switch<M> {
         self.inside += u64::from(flits);
         let state = &mut shared.pools.states[slot];
         (state.header, state.port, state.out_vc) = (candidate.header, output as u16, out_vc as u8);
-        let column = self.place(output).1;
-        let queue = (input * self.vcs + vc) * self.columns + column;
-        shared.pools.states.link_to_ring(&mut self.input_queues[queue], slot);
-        self.input_columns[input * self.vcs + vc].insert(column);
         // No other input accepts anything that its row bus depends on, so it need not wait for them.
+        let column = self.place(output).1;
+        if !self.has_waiting(input) && self.has_bus(shared, now, (input, vc), column, flits) {
+            return self.take_bus(cx, now, slot, (input, vc), column);
+        }
+        let queue = input * self.vcs + vc;
+        shared.pools.states.link_to_ring(&mut self.input_queues[queue * self.columns + column], slot);
+        self.input_columns[queue].insert(column);
+        self.input_vcs[input] |= 1 << vc;
         self.go_over_row(cx, now, input);
     }
 

@@ -112,6 +112,7 @@ impl<M: Mask> Switch<M> {
             }
         }
         self.input_columns.fill(M::NONE);
+        self.input_vcs.fill(0);
         for number in 0..self.rows_in.len() {
             let buffer = std::mem::take(&mut self.rows_in[number]);
             self.lose_buffer(cx, now, &buffer);

@@ -5,7 +5,9 @@ use crate::tiled::mask::Mask;
 use crate::tiled::requests::Requests;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
+use flitway_fabric::bits::bits;
 use flitway_fabric::observer::{Observer, Outputs, Passage};
+use flitway_fabric::pool::Slot;
 use flitway_wiring::PortId;
 
 impl<M: Mask> Switch<M> {
@@ -28,14 +30,15 @@ impl<M: Mask> Switch<M> {
         }
         let vc = self.arbiters.bus_vc.grant(input, requests.vcs);
         let column = requests.places[vc].grant(&mut self.arbiters.bus_column, input * self.vcs + vc);
-        self.take_bus(cx, now, input, vc, column);
+        let slot = self.take_waiting(cx.shared, (input, vc), column);
+        self.take_bus(cx, now, slot, (input, vc), column);
     }
 
     /// What requests the row bus of `input` in cycle `now`: the first packets of queues that have room in their row buffer.
     fn requests_of_row(&mut self, shared: &Shared, now: Cycle, input: usize) -> Requests<M> {
         let (row, place) = self.place(input);
         let mut requests = Requests::none();
-        for vc in 0..self.vcs {
+        for vc in bits(self.input_vcs[input].into()) {
             for column in self.input_columns[input * self.vcs + vc].places() {
                 let queue = self.input_queues[(input * self.vcs + vc) * self.columns + column];
                 let states = &shared.pools.states;
@@ -58,22 +61,57 @@ impl<M: Mask> Switch<M> {
         requests
     }
 
-    /// The first packet of `input` on `vc` for `column` goes over the bus.
-    fn take_bus<O: Observer>(
+    /// Whether the row bus of `input` is free for a packet of so many flits on `vc` for `column` that has come in cycle `now`,
+    /// and which nobody waits beside. Then it is granted.
+    #[inline]
+    pub(super) fn has_bus(
+        &mut self,
+        shared: &Shared,
+        now: Cycle,
+        (input, vc): (usize, usize),
+        column: usize,
+        flits: u32,
+    ) -> bool {
+        let (row, place) = self.place(input);
+        let it = &mut self.inputs[input];
+        if it.free_at > now {
+            return false;
+        }
+        it.settle(shared, now);
+        let buffer = &mut self.rows_in[(row * self.columns + column) * self.columns + place];
+        let has_room = buffer.has_room(shared.parts.row, now, vc, flits);
+        if has_room {
+            self.arbiters.bus_vc.grant_only(input, vc);
+            M::grant_only(&mut self.arbiters.bus_column, input * self.vcs + vc, column);
+        }
+        has_room
+    }
+
+    /// Takes the first packet of `input` on `vc` for `column` out of its queue.
+    fn take_waiting(&mut self, shared: &mut Shared, (input, vc): (usize, usize), column: usize) -> Slot {
+        let queue = input * self.vcs + vc;
+        let packets = &mut self.input_queues[queue * self.columns + column];
+        let slot = shared.pools.states.unlink_from_ring(packets);
+        if packets.is_empty() {
+            self.input_columns[queue].remove(column);
+            if self.input_columns[queue].is_empty() {
+                self.input_vcs[input] &= !(1 << vc);
+            }
+        }
+        slot
+    }
+
+    /// The packet in `slot`, of `input` on `vc` for `column`, goes over the bus.
+    pub(super) fn take_bus<O: Observer>(
         &mut self,
         cx: &mut Cx<'_, O>,
         now: Cycle,
-        input: usize,
-        vc: usize,
+        slot: Slot,
+        (input, vc): (usize, usize),
         column: usize,
     ) {
         let (row, place) = self.place(input);
-        let queue = &mut self.input_queues[(input * self.vcs + vc) * self.columns + column];
         let states = &mut cx.shared.pools.states;
-        let slot = states.unlink_from_ring(queue);
-        if queue.is_empty() {
-            self.input_columns[input * self.vcs + vc].remove(column);
-        }
         let is_more = self.has_waiting(input);
         let it = &mut self.inputs[input];
         let pipeline = &cx.shared.settings.pipeline;

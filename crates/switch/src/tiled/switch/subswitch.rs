@@ -57,6 +57,7 @@ impl<M: Mask> Switch<M> {
 
     /// Each row buffer of `tile` that can offers a packet in cycle `now`. Returns the rows to which there is an offer, and when
     /// others may offer one, as far as known.
+    #[inline(always)]
     fn offer(&mut self, shared: &Shared, now: Cycle, tile: usize) -> (M, Cycle) {
         let (mut rows, mut wake) = (M::NONE, Cycle::NEVER);
         for place in self.offering[tile].places() {
@@ -66,24 +67,27 @@ impl<M: Mask> Switch<M> {
                 wake = wake.min(until);
                 continue;
             }
-            let vcs = self.vcs_to_offer(shared, now, tile, number, &mut wake);
-            if vcs != 0 {
-                let vc = self.arbiters.buffer_vc.choose(number, self.vcs_of_age(shared, number, vcs));
-                let head = shared.pools.states.head_of_ring(self.rows_in[number].queues[vc]);
-                let row = self.place(shared.pools.states[head].port.into()).0;
-                self.offers.to[row].insert(place);
-                self.offers.vcs[place] = vc as u8;
-                if !vcs.is_power_of_two() {
-                    self.offers.several.insert(place);
-                }
-                rows.insert(row);
+            let (vcs, mut row) = self.vcs_to_offer(shared, now, tile, number, &mut wake);
+            if vcs == 0 {
+                continue;
             }
+            let mut vc = vcs.trailing_zeros() as usize;
+            if !vcs.is_power_of_two() {
+                vc = self.arbiters.buffer_vc.choose(number, self.vcs_of_age(shared, number, vcs));
+                let head = shared.pools.states.head_of_ring(self.rows_in[number].queues[vc]);
+                row = self.place(shared.pools.states[head].port.into()).0;
+                self.offers.several.insert(place);
+            }
+            self.offers.to[row].insert(place);
+            self.offers.vcs[place] = vc as u8;
+            rows.insert(row);
         }
         (rows, wake)
     }
 
-    /// Virtual channels of row buffer `number`, of `tile`, of which a packet can be offered in cycle `now`; `wake` is lowered
-    /// to when others may.
+    /// Virtual channels of row buffer `number`, of `tile`, of which a packet can be offered in cycle `now`, and the row that
+    /// the last of them goes to; `wake` is lowered to when others may.
+    #[inline(always)]
     fn vcs_to_offer(
         &mut self,
         shared: &Shared,
@@ -91,9 +95,9 @@ impl<M: Mask> Switch<M> {
         tile: usize,
         number: usize,
         wake: &mut Cycle,
-    ) -> u64 {
+    ) -> (u64, usize) {
         let from = self.place(tile).0;
-        let mut vcs = 0;
+        let (mut vcs, mut to) = (0, 0);
         for vc in bits(self.rows_in[number].waiting.into()) {
             let states = &shared.pools.states;
             let state = &states[states.head_of_ring(self.rows_in[number].queues[vc])];
@@ -102,19 +106,20 @@ impl<M: Mask> Switch<M> {
                 continue;
             }
             let output = usize::from(state.port);
-            let channel = self.channels[tile * self.rows + self.place(output).0];
+            let row = self.place(output).0;
+            let channel = self.channels[tile * self.rows + row];
             if channel > now {
                 *wake = (*wake).min(channel);
                 continue;
             }
             let buffer = &mut self.columns_in[output * self.rows + from];
             if buffer.has_room(shared.parts.column, now, state.out_vc.into(), state.flits.into()) {
-                vcs |= 1 << vc;
+                (vcs, to) = (vcs | 1 << vc, row);
             } else {
                 *wake = (*wake).min(buffer.room_at());
             }
         }
-        vcs
+        (vcs, to)
     }
 
     /// Those of the virtual channels `vcs` of row buffer `number` among which its arbiter chooses.
@@ -142,6 +147,7 @@ impl<M: Mask> Switch<M> {
 
     /// The first packet on `vc` of the row buffer in `place` of `tile` crosses to `row`. Returns when the channel is free
     /// again.
+    #[inline(always)]
     fn take_channel<O: Observer>(
         &mut self,
         cx: &mut Cx<'_, O>,
