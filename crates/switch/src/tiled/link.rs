@@ -10,7 +10,7 @@ use super::unreliable::Unreliable;
 use super::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::link::SentKind;
-use flitway_fabric::link::retry::{self, Acknowledgement, Gap, News, Reception, Sequence};
+use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Reception, Sequence};
 use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, Observer};
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Address, Wire};
@@ -110,9 +110,25 @@ impl Sender {
     }
 
     /// An acknowledgement comes that is heard in the cycle that it says.
+    #[inline]
     pub(super) fn expect(&mut self, pools: &mut Pools, ack: Ack) {
         let slot = pools.acks.put(ack);
         pools.acks.append(&mut self.acks, slot);
+    }
+
+    /// The same where nothing is lost and all cycles before `start` have passed: of two that could have been heard by then the
+    /// second says all that the first does.
+    #[inline]
+    pub(super) fn expect_last(&mut self, pools: &mut Pools, start: Cycle, ack: Ack) {
+        let first = self.acks.head();
+        if let Some(second) = pools.acks.first(&self.acks).map(|ack| ack.next)
+            && second != Slot::NONE
+            && pools.acks[second].at <= start
+        {
+            self.acks.pop_to(second);
+            pools.acks.free(first);
+        }
+        self.expect(pools, ack);
     }
 
     /// The state of its link, where something breaks.
@@ -297,6 +313,7 @@ impl Sender {
     }
 
     /// When an acknowledgement is heard next; never if none is known to come.
+    #[inline]
     pub(super) fn hears_at(&self, pools: &Pools) -> Cycle {
         pools.acks.first(&self.acks).map_or(Cycle::NEVER, |ack| ack.at)
     }
@@ -358,6 +375,7 @@ impl Sender {
         self.transmit(cx, now, slot, replay.sequence, receiver);
     }
 
+    #[inline]
     fn transmit<O>(
         &mut self,
         cx: &mut Cx<'_, O>,
@@ -424,11 +442,13 @@ impl Sender {
     }
 
     /// When what was not heard is said again, if nothing is begun before; never if all has been.
+    #[inline]
     pub(super) fn beats_at(&self, shared: &Shared) -> Cycle {
         self.as_unreliable().map_or(Cycle::NEVER, |it| it.beats_at(shared))
     }
 
     /// The news of `receiver` goes with what was begun in cycle `now`, whose last flit is in the slot before the link is free.
+    #[inline]
     fn tell<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver, is_lost: bool) {
         let told = receiver.tell();
         cx.counters.link.nacks += u64::from(told.is_nack);
@@ -438,6 +458,7 @@ impl Sender {
         self.say(cx, told, is_lost);
     }
 
+    #[inline]
     fn say<O>(&self, cx: &mut Cx<'_, O>, told: Acknowledgement<VCS_MAX>, is_lost: bool) {
         if !is_lost {
             let depth = u64::from(self.depth + cx.shared.settings.pipeline.receive);
@@ -519,6 +540,7 @@ impl Receiver {
     }
 
     /// A packet of so many flits has given back its room on `vc` in cycle `at`, or before now and after all other news.
+    #[inline]
     pub(super) fn give_back(&mut self, shared: &Shared, at: Cycle, vc: usize, flits: u32) {
         self.oldest = if self.has_dated_news() { self.oldest.min(at) } else { at };
         self.retry.give_back(&shared.numbers, vc, flits);
@@ -527,6 +549,7 @@ impl Receiver {
     }
 
     /// A packet of so many flits on `vc` begins to leave the buffer.
+    #[inline]
     pub(super) fn begin_leaving(&mut self, flits: u16, vc: usize) {
         (self.leaving, self.vc) = (flits, vc as u8);
     }
@@ -546,6 +569,7 @@ impl Receiver {
     }
 
     /// When an acknowledgement is due of a packet that gives back its room in cycle `at`, if none is sent before.
+    #[inline]
     pub(super) fn told_by(&self, shared: &Shared, at: Cycle) -> Cycle {
         let ack = &shared.settings.ack;
         if u32::from(self.untold) + 1 >= ack.packets { at } else { at + u64::from(ack.delay) }
@@ -560,10 +584,11 @@ impl Receiver {
     /// Whether some of that has a date. A gap has none: it is told at once, or closed before it is told, and then it was none.
     #[inline]
     fn has_dated_news(&self) -> bool {
-        self.retry.news != News::default()
+        self.retry.news.is_any()
     }
 
     /// When an acknowledgement that goes alone is due; never without news.
+    #[inline]
     pub(super) fn due(&self, shared: &Shared) -> Cycle {
         let ack = &shared.settings.ack;
         let packets = u32::from(self.untold.max(self.retry.news.packets));
@@ -576,6 +601,7 @@ impl Receiver {
         }
     }
 
+    #[inline]
     fn tell(&mut self) -> Acknowledgement<VCS_MAX> {
         self.untold = 0;
         self.retry.tell()

@@ -240,6 +240,7 @@ pub(super) fn enter(state: &PacketState, books: &mut Conservation) {
 }
 
 /// Puts the packet in `slot` into the inbox of `peer`, which acts on it in cycle `state.at`.
+#[inline]
 pub(super) fn post_packet<O>(cx: &mut Cx<'_, O>, peer: Address, slot: Slot, sequence: Sequence) {
     let PacketState { at: by, port, .. } = cx.shared.pools.states[slot];
     match cx.post.inbox(peer, by) {
@@ -274,6 +275,7 @@ pub(super) fn post_loads<O>(cx: &mut Cx<'_, O>, peer: Address, loads: Loads) {
 }
 
 /// Puts `ack` into the inbox of `peer`, which reads it by cycle `by`, or when it needs it.
+#[inline]
 pub(super) fn post_ack(post: &mut PostOf<Tiled>, peer: Address, by: Cycle, ack: Ack) {
     match post.inbox(peer, by) {
         Some(inbox) => inbox.acks.push(ack),

@@ -420,8 +420,13 @@ impl<M: Mask> SwitchModel<Tiled> for Switch<M> {
             let (port, at) = (usize::from(ack.port), ack.at);
             let output = &mut self.outputs[port];
             let Some(sender) = &mut output.sender else { unreachable!("what was sent is acknowledged") };
-            sender.expect(&mut shared.pools, ack);
-            if output.is_starved || shared.is_unreliable() {
+            if shared.is_unreliable() {
+                sender.expect(&mut shared.pools, ack);
+                self.schedule(Step::Output, port, at.max(start));
+                continue;
+            }
+            sender.expect_last(&mut shared.pools, start, ack);
+            if output.is_starved {
                 self.schedule(Step::Output, port, at.max(start));
             }
         }

@@ -36,6 +36,15 @@ pub struct News {
     pub is_asked: bool,
 }
 
+impl News {
+    /// Whether there is any.
+    #[inline]
+    #[must_use]
+    pub const fn is_any(&self) -> bool {
+        self.packets as u32 | self.flits | self.is_asked as u32 != 0
+    }
+}
+
 /// What one end knows of the packets that it has heard and the credits that it has returned. The default is the state of a
 /// link that has never been used. Only its functions change it in operation; the fields are open for those who read registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,7 +107,7 @@ impl<const VCS: usize> Receiver<VCS> {
     #[inline]
     #[must_use]
     pub fn has_news(&self) -> bool {
-        self.gap == Gap::Found || self.news != News::default()
+        self.gap == Gap::Found || self.news.is_any()
     }
 
     /// The acknowledgement that would go out now.

@@ -31,8 +31,14 @@ impl<M: Mask> Switch<M> {
             }
             return;
         }
-        it.hear(cx.shared, now);
-        let requests = self.requests_of_link(cx.shared, now, output);
+        let requests = loop {
+            let requests = self.requests_of_link(cx.shared, now, output);
+            if requests.wake > now {
+                break requests;
+            }
+            // Acknowledgements only make room: before some is short they need not be heard.
+            self.outputs[output].hear(cx.shared, now);
+        };
         self.note_starved(output, requests.vcs == 0);
         if requests.vcs == 0 {
             if requests.wake < Cycle::NEVER {
@@ -102,7 +108,7 @@ impl<M: Mask> Switch<M> {
     }
 
     /// What requests the link of `output` in cycle `now`: the first packets of column buffers that have room at the other end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn requests_of_link(&self, shared: &Shared, now: Cycle, output: usize) -> Requests<M> {
         let mut requests = Requests::none();
         let Some(sender) = &self.outputs[output].sender else { return requests };
@@ -122,17 +128,21 @@ impl<M: Mask> Switch<M> {
                 }
             }
         }
-        if shared.settings.arbiter.is_by_age() {
-            let states = &shared.pools.states;
-            return requests.oldest(|vc, row| {
-                let queue = self.columns_in[output * self.rows + row].queues[vc];
-                states[states.head_of_ring(queue)].injected
-            });
-        }
-        requests
+        if shared.settings.arbiter.is_by_age() { self.oldest_of(shared, output, requests) } else { requests }
+    }
+
+    /// The oldest of what requests the link of `output`.
+    #[inline(never)]
+    fn oldest_of(&self, shared: &Shared, output: usize, requests: Requests<M>) -> Requests<M> {
+        let states = &shared.pools.states;
+        requests.oldest(|vc, row| {
+            let queue = self.columns_in[output * self.rows + row].queues[vc];
+            states[states.head_of_ring(queue)].injected
+        })
     }
 
     /// The first packet on `vc` from `row` leaves by `output`.
+    #[inline(always)]
     fn take_link<O: Observer>(
         &mut self,
         cx: &mut Cx<'_, O>,
@@ -150,6 +160,7 @@ impl<M: Mask> Switch<M> {
     }
 
     /// A packet of so many flits has begun to leave the column buffer of `output` for `row`, and has left it in cycle `until`.
+    #[inline]
     pub(super) fn has_left(&mut self, output: usize, row: usize, flits: u16, until: Cycle) {
         let column = self.place(output).1;
         let buffer = &mut self.columns_in[output * self.rows + row];
@@ -170,6 +181,7 @@ impl<M: Mask> Switch<M> {
     }
 
     /// The link of `output` begins the packet in `slot`. Returns the cycle after its last slot.
+    #[inline(always)]
     fn send<O: Observer>(
         &mut self,
         cx: &mut Cx<'_, O>,
