@@ -148,6 +148,21 @@ impl Port {
         None
     }
 
+    /// A packet that counts as delivered to `node` in cycle `now`.
+    fn take_delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
+        while let Some(slot) = self.take_received(shared, now) {
+            match &mut self.bounded {
+                Some(bounded) => bounded.keep(&mut shared.pools.states, slot),
+                None => {
+                    let state = shared.pools.states.take(slot);
+                    self.receiver.give_back(shared, now, state.vc.into(), state.flits.into());
+                    return Some(state.delivery(node, self.rail, now));
+                }
+            }
+        }
+        self.bounded.as_mut()?.delivery(shared, now, node, self.rail)
+    }
+
     /// Takes in changes of rates. Returns a mask of the ports that have some.
     #[cold]
     fn receive_paces(ports: &mut [Self], shared: &Shared, inbox: &mut Inbox, start: Cycle) -> u64 {
@@ -306,23 +321,17 @@ impl PortModel<Tiled> for Port {
         let flits = settings.format.packet_flits(packet.payload.into());
         let slot = shared.pools.states.put(PacketState::new(source, header, packet, flits));
         shared.pools.states.append(&mut self.queues[lane], slot);
+        // It is looked at when the port goes on in this cycle.
         self.waiting |= 1 << lane;
-        self.look(shared, now);
         flits
     }
 
+    #[inline]
     fn delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
-        while let Some(slot) = self.take_received(shared, now) {
-            match &mut self.bounded {
-                Some(bounded) => bounded.keep(&mut shared.pools.states, slot),
-                None => {
-                    let state = shared.pools.states.take(slot);
-                    self.receiver.give_back(shared, now, state.vc.into(), state.flits.into());
-                    return Some(state.delivery(node, self.rail, now));
-                }
-            }
+        if self.receives_at > now && self.bounded.is_none() && !shared.is_unreliable() {
+            return None;
         }
-        self.bounded.as_mut()?.delivery(shared, now, node, self.rail)
+        self.take_delivery(shared, now, node)
     }
 
     fn event<O: Observer>(&mut self, _: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
