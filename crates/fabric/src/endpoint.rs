@@ -62,6 +62,8 @@ pub struct Delivery {
     pub injected: Cycle,
     /// When its last flit had been received: the cycle after the one in which that flit was on the receiver's wire.
     pub delivered: Cycle,
+    /// A link has corrupted it, and no check of links has shown it.
+    pub is_corrupt: bool,
     /// What the sender gave.
     pub flow: Flow,
 }

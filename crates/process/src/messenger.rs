@@ -448,6 +448,7 @@ mod tests {
             created: packet.created,
             injected: packet.created,
             delivered: Cycle(13),
+            is_corrupt: false,
             flow: packet.flow,
         };
         assert_eq!(nodes[1].hear(Cycle(13), Up::Delivery(&delivery), &mut out), Some(Cycle(33)));

@@ -93,6 +93,7 @@ fn delivery(source: NodeId, node: NodeId, packet: &Packet, now: Cycle) -> Delive
         created: packet.created,
         injected: packet.created,
         delivered: now,
+        is_corrupt: false,
         flow: packet.flow,
     }
 }

@@ -385,6 +385,7 @@ mod tests {
             created: Cycle(injected),
             injected: Cycle(injected),
             delivered: Cycle(injected + latency),
+            is_corrupt: false,
             flow: Flow::default(),
         }
     }

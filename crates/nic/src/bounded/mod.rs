@@ -178,6 +178,7 @@ mod tests {
             created: Cycle::ZERO,
             injected: Cycle::ZERO,
             delivered: Cycle(9),
+            is_corrupt: false,
             flow: Flow::new(kind, tag),
         }
     }

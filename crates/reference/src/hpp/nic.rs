@@ -216,6 +216,7 @@ impl Nic {
             created: packet.created,
             injected: Cycle(injected),
             delivered: Cycle(world.now),
+            is_corrupt: false,
             flow: packet.flow,
         };
         world.record.deliveries.push(delivery);

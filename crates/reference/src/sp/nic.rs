@@ -161,6 +161,7 @@ impl Nic {
             created: packet.created,
             injected: Cycle(travelling.injected),
             delivered: Cycle(world.now),
+            is_corrupt: false,
             flow: packet.flow,
         };
         world.counters.packets_delivered += 1;

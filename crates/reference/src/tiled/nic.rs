@@ -205,6 +205,7 @@ impl Nic {
             created: packet.created,
             injected: Cycle(travelling.injected),
             delivered: Cycle(world.now),
+            is_corrupt: travelling.is_wrong,
             flow: packet.flow,
         };
         world.counters.packets_delivered += 1;

@@ -145,6 +145,7 @@ impl PacketState {
             created: self.created,
             injected: self.injected,
             delivered,
+            is_corrupt: false,
             flow: self.flow(),
         }
     }

@@ -85,6 +85,7 @@ impl PacketState {
             created: self.created,
             injected: self.injected,
             delivered: now,
+            is_corrupt: false,
             flow: self.flow(),
         }
     }

@@ -91,6 +91,7 @@ impl PacketState {
             created: self.created,
             injected: self.injected,
             delivered: now,
+            is_corrupt: self.is_wrong,
             flow: self.flow(),
         }
     }
