@@ -9,6 +9,7 @@
 //! * [`explore`]: how every state of a small world is looked at.
 //! * [`retry`]: the retry protocol of links in every state of small worlds.
 //! * [`handshake`]: that of links likewise.
+//! * [`end_to_end`]: the protocol of reliable operations of NICs likewise.
 //! * [`script`]: what the nodes of a case do.
 //! * [`record`]: what a run of either engine has to show.
 //! * [`campaign`]: random cases from one seed, run on both, compared, and shrunk when they differ.
@@ -23,6 +24,7 @@ pub mod campaign;
 pub mod driver;
 pub mod elan4;
 pub mod elite;
+pub mod end_to_end;
 pub mod explore;
 pub mod handshake;
 mod host;

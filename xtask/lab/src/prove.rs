@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use flitway_reference::explore::{Claim, Effort, Exploration, Model, Verdict, explore};
-use flitway_reference::{barrier, handshake, retry};
+use flitway_reference::{barrier, end_to_end, handshake, retry};
 use std::time::Instant;
 
 #[derive(clap::Args, Debug)]
@@ -23,7 +23,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut refuted = Vec::new();
     let checked = check(arguments, "barrier", barrier::claims(), &mut refuted)
         + check(arguments, "retry", retry::claims(), &mut refuted)
-        + check(arguments, "handshake", handshake::claims(), &mut refuted);
+        + check(arguments, "handshake", handshake::claims(), &mut refuted)
+        + check(arguments, "end to end", end_to_end::claims(), &mut refuted);
     if checked == 0 {
         return Err(format!("no claim has `{}` in its name", arguments.only));
     }

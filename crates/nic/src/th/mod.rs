@@ -58,6 +58,7 @@
 //!
 //! What comes of something in no time comes at once, before whatever else has that date.
 
+pub mod end_to_end;
 mod engine;
 mod receive;
 mod submission;
