@@ -58,6 +58,7 @@ impl Program for Busy {
             there: 0,
             by,
             tells_left: true,
+            is_reliable: false,
         };
         if completion.is_none() {
             for _ in 0..20 {

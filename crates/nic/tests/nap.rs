@@ -58,7 +58,17 @@ const SMALL: NapSettings = NapSettings {
 
 fn send(node: u32, process: u8, bytes: u64) -> Operation {
     let (verb, by) = (Verb::Send, Submission::Pio);
-    Operation { verb, node: NodeId(node), process, bytes, here: 0, there: 0, by, tells_left: false }
+    Operation {
+        verb,
+        node: NodeId(node),
+        process,
+        bytes,
+        here: 0,
+        there: 0,
+        by,
+        tells_left: false,
+        is_reliable: false,
+    }
 }
 
 /// A random operation of a process, which reads and writes bytes that no other one writes.
@@ -81,7 +91,17 @@ fn random(dice: &mut Stream, node: u32, process: u8, number: u64) -> Operation {
     let [here, there] =
         if matches!(verb, Verb::Get | Verb::Load) { [written, read] } else { [read, written] };
     let to = pick(u64::from(PROCESSES)) as u8;
-    Operation { verb, node: NodeId(other), process: to, bytes, here, there, by, tells_left: pick(2) == 0 }
+    Operation {
+        verb,
+        node: NodeId(other),
+        process: to,
+        bytes,
+        here,
+        there,
+        by,
+        tells_left: pick(2) == 0,
+        is_reliable: false,
+    }
 }
 
 /// What memory has at the start.

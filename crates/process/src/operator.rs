@@ -18,6 +18,8 @@ pub struct OperatorSettings {
     pub verb: Verb,
     /// How descriptors reach the NIC.
     pub by: Submission,
+    /// Whether they are reliable from end to end.
+    pub is_reliable: bool,
     /// The callers' node, and the other one.
     pub nodes: [NodeId; 2],
     /// Data of each in bytes.
@@ -50,6 +52,7 @@ impl OperatorSettings {
             by: self.by,
             // Who reads data knows when they are there.
             tells_left: self.outstanding.is_some() && !self.verb.comes_back(),
+            is_reliable: self.is_reliable,
         }
     }
 }
@@ -175,6 +178,7 @@ mod tests {
     const PUTS: OperatorSettings = OperatorSettings {
         verb: Verb::Put,
         by: Submission::Hdq,
+        is_reliable: false,
         nodes: [NodeId(3), NodeId(5)],
         bytes: 8,
         count: 2,

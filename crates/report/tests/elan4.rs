@@ -12,6 +12,7 @@ const PUT: NicChoice = NicChoice {
     verb: Verb::Put,
     nodes: [0, 1],
     by: Submission::Sten,
+    is_reliable: false,
     bytes: 8,
     count: 1,
     warm_up: 0,

@@ -12,6 +12,7 @@ const SEND: NicChoice = NicChoice {
     verb: Verb::Send,
     nodes: [0, 1],
     by: Submission::Pio,
+    is_reliable: false,
     bytes: 8,
     count: 1,
     warm_up: 0,

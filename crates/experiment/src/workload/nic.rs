@@ -26,6 +26,8 @@ pub struct Operation {
     pub nodes: [u32; 2],
     /// How it is submitted to the NIC; `None` as that NIC has it first of all.
     pub by: Option<Submission>,
+    /// Whether it is reliable from end to end.
+    pub is_reliable: bool,
 }
 
 /// Reads the parameters of an operation.
@@ -56,6 +58,14 @@ const BY: Parameter = Parameter {
           `pio` and `rendezvous` are meant unless another is said.",
 };
 
+const RELIABLE: Parameter = Parameter {
+    name: "reliable",
+    expected: "`yes` or `no`",
+    default: Some("no"),
+    doc: "Whether it is reliable from end to end, on the NIC of TH Express-2: a connection is set up before each transfer, and what \
+          is lost or corrupt is sent again (`flitway explain th`). Source: th-express-2.txt section 4.2.4.",
+};
+
 /// The operations of NICs.
 pub const CATALOG: Catalog<Reader> = Catalog::new(
     "NIC operation",
@@ -68,7 +78,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen the event that all data are there. On TH Express-2 a put of up to `nic.immediate` has its data in the \
                           descriptor. Source: th-express-2.txt section 4.2.2; dawning5000.txt section 3.2, the MSG channel.",
-                parameters: &[NODES, QUEUE, BY],
+                parameters: &[NODES, QUEUE, BY, RELIABLE],
             },
             |choice| operation(Verb::Put, choice),
         ),
@@ -80,7 +90,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the caller has seen \
                           the event that all data are there. The other node's processor has no part in it. Source: \
                           th-express-2.txt section 4.2.2.",
-                parameters: &[NODES, QUEUE, BY],
+                parameters: &[NODES, QUEUE, BY, RELIABLE],
             },
             |choice| operation(Verb::Get, choice),
         ),
@@ -92,7 +102,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen it there: on TH Express-2 a mini-packet of up to 120 B in the MPQ (th-express-2.txt section 4.2.1), on Dawning \
                           5000 all of its slots in the ring of the NAP channel (dawning5000.txt section 3.2).",
-                parameters: &[NODES, QUEUE, BY],
+                parameters: &[NODES, QUEUE, BY, RELIABLE],
             },
             |choice| operation(Verb::Send, choice),
         ),
@@ -148,7 +158,14 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
             return choice.value(place, |_| None);
         }
     }
-    Ok(Operation { verb, nodes, by })
+    let may_be_reliable = matches!(verb, Verb::Send | Verb::Put | Verb::Get);
+    let is_reliable = may_be_reliable
+        && choice.value(3, |text| match text {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        })?;
+    Ok(Operation { verb, nodes, by, is_reliable })
 }
 
 /// Operations of a process that count, unless it is said how many: one after the other on an idle network, where they differ
@@ -169,7 +186,7 @@ pub(super) const KIND: Kind = Kind {
             KindId::Nic,
             ValueKind::Text("OPERATION"),
             "An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...), fetch-add(...), with \
-             queue=... or by=..., as the NIC has it (flitway explain put); its latency, bandwidth and rate, and where the time goes",
+             queue=... or by=..., as the NIC has it, and reliable=yes (flitway explain put); its latency, bandwidth and rate, and where the time goes",
         ),
         WorkloadOption::new(
             "size",
@@ -309,6 +326,7 @@ fn misfit(error: NicMisfit) -> Problem {
         NicMisfit::NoOperations
         | NicMisfit::NoOperation { .. }
         | NicMisfit::NoWay { .. }
+        | NicMisfit::NotReliable
         | NicMisfit::Misses(_)
         | NicMisfit::NoNode { .. } => "nic",
         NicMisfit::TooLarge { .. } => "size",
@@ -356,7 +374,7 @@ impl Tasks for NicWorkload {
 
     /// Of each size at each load of the traffic.
     fn tasks(&self, session: &Session) -> Result<Vec<NicTask>, Vec<Problem>> {
-        let Operation { verb, nodes, by } = self.operation;
+        let Operation { verb, nodes, by, is_reliable } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
         let by = session.nic_way(verb, by).map_err(|error| vec![misfit(error)])?;
@@ -364,7 +382,8 @@ impl Tasks for NicWorkload {
         let mut tasks = Vec::new();
         for background in beside::fit(self.beside.as_ref(), session)? {
             for &bytes in &self.sizes {
-                let choice = NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, processes };
+                let choice =
+                    NicChoice { verb, nodes, by, is_reliable, bytes, count, warm_up, outstanding, processes };
                 let run = session.fit_nic(choice).map_err(|error| vec![misfit(error)])?;
                 tasks.push(Task { run, background: background.clone(), faults: faults.clone() });
             }
@@ -411,8 +430,12 @@ mod tests {
     #[test]
     fn an_operation_is_between_two_nodes() {
         let read = |text: &str| CATALOG.choose(text).and_then(|(choice, read)| read(&choice));
-        let put = Operation { verb: Verb::Put, nodes: [0, 15], by: Some(Submission::Sdq) };
+        let by = Some(Submission::Sdq);
+        let put = Operation { verb: Verb::Put, nodes: [0, 15], by, is_reliable: false };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
+        let reliable = read("put(0-15, queue=sdq, reliable=yes)");
+        assert_eq!(reliable, Ok(Operation { is_reliable: true, ..put }));
+        assert!(read("put(0-1, reliable=maybe)").unwrap_err().to_string().contains("`yes` or `no`"));
         assert_eq!(read("get(3-1)").map(|it| (it.verb, it.by)), Ok((Verb::Get, None)));
         assert!(read("put").unwrap_err().to_string().contains("two different nodes"));
         assert!(read("put(1-1)").unwrap_err().to_string().contains("two different nodes"));

@@ -589,6 +589,11 @@ pub trait OnABus {
     /// How an operation can be submitted, first what is meant unless it is said; nothing if it has none such.
     fn ways(&self, verb: Verb) -> &'static [Submission];
 
+    /// Whether operations can be reliable from end to end.
+    fn has_reliable(&self) -> bool {
+        false
+    }
+
     /// What it needs and does not have on a machine of so many rails, whose switches offer that.
     fn misses(&self, _: u32, _: &Offers) -> Option<&'static str> {
         None

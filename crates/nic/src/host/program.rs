@@ -34,6 +34,8 @@ pub struct Operation {
     pub by: Submission,
     /// Whether its process wants to see that it has [left](CompletionKind::Left).
     pub tells_left: bool,
+    /// Whether it is reliable from end to end, where the NIC [has that](super::OnABus::has_reliable).
+    pub is_reliable: bool,
 }
 
 impl Operation {
@@ -181,7 +183,7 @@ impl Completion {
 /// What happens to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompletionKind {
-    /// One of its own has left the NIC: its data may be overwritten.
+    /// One of its own has left the NIC, or if it is reliable has arrived: its data may be overwritten.
     Left,
     /// One of another process has brought data here.
     Received,

@@ -21,6 +21,8 @@ pub enum Unit {
     Dma,
     /// The protocol engine: decoding a descriptor, cutting packets, and waiting for that.
     Engine,
+    /// Waiting for a connection to be set up, or for data to be sent again.
+    Connection,
     /// A translation of an address that was not in the cache.
     Translation,
     /// Data that are read over the bus.
@@ -41,13 +43,14 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 14] = [
+    pub const ALL: [Unit; 15] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
         Unit::Command,
         Unit::Dma,
         Unit::Engine,
+        Unit::Connection,
         Unit::Translation,
         Unit::Read,
         Unit::Remote,
@@ -68,6 +71,7 @@ impl Unit {
             Unit::Command => "command processor",
             Unit::Dma => "DMA engine",
             Unit::Engine => "protocol engine",
+            Unit::Connection => "connection",
             Unit::Translation => "address translation",
             Unit::Read => "data read over the bus",
             Unit::Remote => "remote access unit",
@@ -110,6 +114,7 @@ impl Stage {
         Unit::Command,
         Unit::Dma,
         Unit::Engine,
+        Unit::Connection,
         Unit::Translation,
         Unit::Read,
         Unit::Remote,

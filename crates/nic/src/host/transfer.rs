@@ -25,6 +25,8 @@ pub struct Job {
     pub is_answer: bool,
     /// The process of this node wants to know when it has left.
     pub tells_left: bool,
+    /// It is reliable from end to end.
+    pub is_reliable: bool,
     /// Until now.
     pub story: Story,
 }
@@ -90,6 +92,7 @@ impl Job {
             target,
             is_answer: false,
             tells_left: operation.tells_left,
+            is_reliable: operation.is_reliable,
             story,
         }
     }
@@ -106,6 +109,7 @@ impl Job {
             target: request.from.1,
             is_answer: true,
             tells_left: false,
+            is_reliable: false,
             story: request.story,
         }
     }

@@ -296,6 +296,7 @@ impl Nap {
                     there: byte,
                     by: Submission::Rendezvous,
                     tells_left: false,
+                    is_reliable: false,
                 };
                 Seen::Step(Box::new(Post { operation, number, story, step: GRANT }))
             }

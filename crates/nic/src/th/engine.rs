@@ -1,7 +1,11 @@
 //! The protocol engine and the sending half of the network interface. See points 3 to 6 of the header of this module.
 
+use super::connection::{Cutter, Saying};
+use super::end_to_end::{ContextUse, DataTag};
 use super::submission::From;
-use super::{Job, MINI_PACKET, Outbound, Purpose, REQUEST, Th, ThContext, ThEvent, ThSettings, Waiter};
+use super::{
+    Job, MINI_PACKET, Outbound, Parcel, Purpose, REQUEST, Th, ThContext, ThEvent, ThSettings, Waiter,
+};
 use crate::Place;
 use crate::host::atc::{Look, Page};
 use crate::host::bus::{self, Read, plus};
@@ -17,6 +21,7 @@ use std::collections::VecDeque;
 /// The units, and what is on its way to the NIC ports.
 #[derive(Debug)]
 pub(super) struct Engine {
+    /// Those that take descriptors, and behind them the one that sends packets of reliable transfers again.
     units: Box<[Unit]>,
     /// By rail: packets in the source queue, or on their way there.
     ports: Box<[u32]>,
@@ -43,8 +48,12 @@ struct Unit {
 
 /// A transfer that a unit is at.
 #[derive(Debug)]
-struct Transfer {
+pub(super) struct Transfer {
     job: Job,
+    /// Its context, if it is reliable.
+    sender: Option<ContextUse>,
+    /// It is a packet that is sent again: its tag, and of which job from which byte on.
+    again: Option<(DataTag, Job, u64)>,
     /// Data asked for, read, and cut into packets, in bytes.
     asked: u64,
     read: u64,
@@ -60,7 +69,7 @@ struct Transfer {
 impl Engine {
     pub(super) fn new(settings: &ThSettings, place: Place) -> Self {
         Engine {
-            units: (0..settings.units).map(|_| Unit::default()).collect(),
+            units: (0..=settings.units).map(|_| Unit::default()).collect(),
             ports: vec![0; place.rails as usize].into(),
             next_unit: 0,
             next_rail: 0,
@@ -89,7 +98,7 @@ impl Engine {
 }
 
 /// Whether a descriptor holds its data, or needs none.
-fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
+pub(super) fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
     match job.verb {
         Verb::Send => true,
         Verb::Put => job.bytes <= settings.immediate.into(),
@@ -98,13 +107,15 @@ fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
 }
 
 /// The packet with `bytes` of an operation from `offset` on.
-fn packet(job: &Job, offset: u64, bytes: u64, story: Story) -> Outbound {
+pub(super) fn packet(job: &Job, offset: u64, bytes: u64, story: Story) -> Outbound {
     Outbound {
         to: job.to.0,
         payload: if job.is_request() { REQUEST } else { bytes as u16 },
         is_last: offset + bytes == job.bytes,
         is_buffered: false,
         tells_left: job.tells_left,
+        tag: None,
+        sender: None,
         header: job.header(offset, bytes, story),
     }
 }
@@ -112,18 +123,21 @@ fn packet(job: &Job, offset: u64, bytes: u64, story: Story) -> Outbound {
 impl Th {
     /// Free units take descriptors.
     pub(super) fn schedule(&mut self, cx: &mut ThContext<'_>) {
-        while let Some(unit) = self.engine.units.iter().position(|unit| !unit.is_busy) {
-            let Some((mut job, from)) = self.submissions.take(cx, self.node) else { break };
+        while let Some(unit) = self.engine.takers().iter().position(|unit| !unit.is_busy) {
+            let has_context = self.connections.senders.has_free();
+            self.connections.counts.waited += self.submissions.pass_over(has_context);
+            let Some((mut job, from)) = self.submissions.take(cx, self.node, has_context) else { break };
             self.counts.descriptors[from as usize] += 1;
             self.engine.units[unit].is_busy = true;
-            if self.engine.units.iter().all(|unit| unit.is_busy) {
+            if self.engine.takers().iter().all(|unit| unit.is_busy) {
                 self.engine.full_since = Some(cx.at);
             }
             job.story.pass(In::Submission, cx.at);
             if is_immediate(&job, &self.settings) {
                 cx.ask(plus(cx.at, self.settings.interval), ThEvent::Ready(unit as u8));
             }
-            cx.ask(plus(cx.at, self.settings.decode), ThEvent::Decoded(unit as u8, job));
+            let sender = job.is_reliable.then(|| self.connections.open(&job, unit as u8, &self.settings));
+            cx.ask(plus(cx.at, self.settings.decode), ThEvent::Decoded(unit as u8, job, sender));
             if from == From::Sdq {
                 self.fetch(cx);
             }
@@ -136,22 +150,52 @@ impl Th {
     }
 
     /// A unit has decoded a descriptor.
-    pub(super) fn decoded(&mut self, cx: &mut ThContext<'_>, unit: u8, mut job: Job) {
+    pub(super) fn decoded(
+        &mut self,
+        cx: &mut ThContext<'_>,
+        unit: u8,
+        mut job: Job,
+        sender: Option<ContextUse>,
+    ) {
         job.story.pass(In::Engine, cx.at);
-        let of_unit = &mut self.engine.units[usize::from(unit)];
+        if let Some(sender) = sender {
+            self.set_up(cx, sender, &job);
+        }
         if is_immediate(&job, &self.settings) {
             assert!(job.verb != Verb::Send || job.bytes <= MINI_PACKET, "a mini-packet is small: {job:?}");
-            of_unit.ready.push_back(packet(&job, 0, job.bytes, job.story));
+            self.offer(cx, unit, sender, packet(&job, 0, job.bytes, job.story));
             self.transmit(cx);
         } else {
-            let (reading, page, waits) = (VecDeque::new(), None, None);
-            of_unit.transfers.push_back(Transfer { job, asked: 0, read: 0, cut: 0, reading, page, waits });
+            self.engine.units[usize::from(unit)].transfers.push_back(Transfer::new(job, sender));
+            self.ask_for_data(cx, unit);
+        }
+    }
+
+    /// A packet can be sent. If its transfer is reliable it waits until that is open, and is not sent if it is over.
+    fn offer(&mut self, cx: &mut ThContext<'_>, unit: u8, sender: Option<ContextUse>, mut packet: Outbound) {
+        let Some(sender) = sender else { return self.engine.ready(unit, packet) };
+        packet.payload += self.settings.end_to_end.overhead as u16;
+        packet.tells_left = false;
+        if self.connections.senders.transfer(sender).is_none() {
+            self.discard(cx, unit, VecDeque::from([packet]));
+        } else if let Some(packet) = self.connections.offer(sender, packet) {
+            self.engine.ready(unit, packet);
+        }
+    }
+
+    /// Packets of a unit are not sent.
+    pub(super) fn discard(&mut self, cx: &mut ThContext<'_>, unit: u8, packets: VecDeque<Outbound>) {
+        let of_unit = &mut self.engine.units[usize::from(unit)];
+        let buffered = packets.iter().filter(|packet| packet.is_buffered);
+        let bytes: u64 = buffered.map(|packet| packet.header.bytes).sum();
+        of_unit.buffered -= bytes;
+        if bytes > 0 {
             self.ask_for_data(cx, unit);
         }
     }
 
     /// The last transfer of a unit asks for what there is room for. When it has asked for everything the unit is free.
-    fn ask_for_data(&mut self, cx: &mut ThContext<'_>, unit: u8) {
+    pub(super) fn ask_for_data(&mut self, cx: &mut ThContext<'_>, unit: u8) {
         while let Some((request, story)) = self.next_request(cx, unit) {
             let transfer = self.engine.asking(unit);
             let Job { source, bytes, .. } = transfer.job;
@@ -165,8 +209,13 @@ impl Th {
             }
             self.engine.request(cx, unit, request, story);
             if self.engine.asking(unit).asked == bytes {
-                self.engine.free(cx.at, unit);
-                self.schedule(cx);
+                if unit == self.engine.resender() {
+                    self.engine.units[usize::from(unit)].is_busy = false;
+                    self.send_again(cx);
+                } else {
+                    self.engine.free(cx.at, unit);
+                    self.schedule(cx);
+                }
                 return;
             }
         }
@@ -194,34 +243,49 @@ impl Th {
 
     /// Data that a unit has asked for are there.
     pub(super) fn data_read(&mut self, cx: &mut ThContext<'_>, unit: u8) {
-        let mtu = u64::from(self.settings.mtu);
         let of_unit = &mut self.engine.units[usize::from(unit)];
         let transfer = of_unit.transfers.front_mut().expect("a transfer reads data");
         let (bytes, mut story) = transfer.reading.pop_front().expect("it has asked for them");
         story.pass(In::Read, cx.at);
         transfer.read += bytes;
-        let Job { bytes, .. } = transfer.job;
-        while transfer.cut < bytes {
-            let end = transfer.cut + transfer.job.cut(transfer.cut, mtu);
-            if end > transfer.read {
-                break;
-            }
-            let packet = packet(&transfer.job, transfer.cut, end - transfer.cut, story);
-            of_unit.ready.push_back(Outbound { is_buffered: true, ..packet });
-            transfer.cut = end;
-        }
-        if transfer.read == bytes {
+        let (sender, again) = (transfer.sender, transfer.again);
+        let packets = transfer.packets(story, &self.settings);
+        if transfer.read == transfer.job.bytes {
             of_unit.transfers.pop_front();
+        }
+        for packet in packets {
+            match again {
+                Some(_) => self.sent_again(cx, packet),
+                None => self.offer(cx, unit, sender, packet),
+            }
         }
         self.transmit(cx);
     }
 
-    /// The network interface takes packets, as long as NIC ports have room.
-    fn transmit(&mut self, cx: &mut ThContext<'_>) {
-        while let Some((unit, rail)) = self.engine.next_to_send(self.settings.port_packets) {
+    /// A packet that is sent again has its data: it goes out, unless its transfer is over.
+    fn sent_again(&mut self, cx: &mut ThContext<'_>, mut packet: Outbound) {
+        let unit = self.engine.resender();
+        packet.payload += self.settings.end_to_end.overhead as u16;
+        packet.tells_left = false;
+        if packet.sender.is_some_and(|sender| self.connections.senders.transfer(sender).is_some()) {
+            self.engine.ready(unit, packet);
+        } else {
+            self.discard(cx, unit, VecDeque::from([packet]));
+        }
+    }
+
+    /// The network interface takes what is said, and packets, as long as NIC ports have room.
+    pub(super) fn transmit(&mut self, cx: &mut ThContext<'_>) {
+        let room = self.settings.port_packets;
+        while let Some((&saying, rail)) = self.connections.said.front().zip(self.engine.next_port(room)) {
+            self.connections.said.pop_front();
+            self.engine.take_port(rail);
+            cx.ask(plus(cx.at, self.settings.transmit), ThEvent::Say(RailId::new(rail), saying));
+        }
+        while let Some((unit, rail)) = self.engine.next_to_send(room) {
+            self.engine.take_port(rail);
             let of_unit = &mut self.engine.units[unit];
             let mut packet = of_unit.ready.pop_front().expect("it has a packet");
-            self.engine.ports[rail] += 1;
             let there = plus(cx.at, self.settings.transmit);
             packet.header.story.pass(In::Interface, there);
             cx.ask(there, ThEvent::Hand(RailId::new(rail), packet));
@@ -234,7 +298,7 @@ impl Th {
 
     /// A packet reaches its NIC port.
     pub(super) fn hand(&mut self, cx: &mut ThContext<'_>, rail: RailId, packet: Outbound) {
-        let Outbound { to, payload, is_last, tells_left, header, .. } = packet;
+        let Outbound { to, payload, is_last, tells_left, header, tag, sender, .. } = packet;
         self.counts.packets += 1;
         let (process, byte) = header.from;
         let data = match header.what {
@@ -242,10 +306,21 @@ impl Th {
             _ => cx.memory.read(Address { process, byte }, header.bytes),
         };
         let lane = self.engine.lanes.bits() as u32;
-        let number = cx.send(to, rail, lane, payload, Content { header, data });
+        let number = cx.send(to, rail, lane, payload, Parcel::Data(Box::new(Content { header, data }), tag));
+        self.start_sender(cx, sender);
         if tells_left {
             self.engine.leaving.hand(number, &header, is_last);
         }
+    }
+
+    /// What is said reaches its NIC port.
+    pub(super) fn hand_saying(&mut self, cx: &mut ThContext<'_>, rail: RailId, saying: Saying) {
+        let Saying { to, message, timer } = saying;
+        self.counts.packets += 1;
+        let lane = self.engine.lanes.bits() as u32;
+        let payload = self.settings.end_to_end.control as u16;
+        cx.send(to, rail, lane, payload, Parcel::Said(message));
+        self.start_sender(cx, timer);
     }
 
     /// A packet has left its NIC port.
@@ -253,13 +328,48 @@ impl Th {
         self.engine.ports[rail.index()] -= 1;
         if let Some(mut header) = self.engine.leaving.leave(number) {
             header.story.pass_stage(Stage::NicPort, cx.at);
-            self.raise(cx, header.of.process, header.completion(CompletionKind::Left));
+            self.raise(cx, header.of.process, header.completion(CompletionKind::Left), None);
         }
         self.transmit(cx);
     }
 }
 
 impl Transfer {
+    /// The transfer of a descriptor.
+    fn new(job: Job, sender: Option<ContextUse>) -> Self {
+        let (reading, page, waits) = (VecDeque::new(), None, None);
+        Transfer { job, sender, again: None, asked: 0, read: 0, cut: 0, reading, page, waits }
+    }
+
+    /// A packet that is sent again: `piece` is its part of `job`, from a byte on.
+    pub(super) fn again(piece: Job, (sender, tag): (ContextUse, DataTag), (job, from): (Job, u64)) -> Self {
+        Transfer { again: Some((tag, job, from)), ..Transfer::new(piece, Some(sender)) }
+    }
+
+    /// The packets that can be cut from what has been read, of which the last came with `story`.
+    fn packets(&mut self, story: Story, settings: &ThSettings) -> Vec<Outbound> {
+        let mut packets = Vec::new();
+        while self.cut < self.job.bytes {
+            let data = match self.sender {
+                Some(_) => Cutter::of(settings).cut(&self.job, self.cut),
+                None => self.job.cut(self.cut, settings.mtu.into()),
+            };
+            if self.cut + data > self.read {
+                break;
+            }
+            let packet = match self.again {
+                None => packet(&self.job, self.cut, data, story),
+                Some((tag, job, from)) => {
+                    let packet = packet(&job, from, data, story);
+                    Outbound { tag: Some(tag), sender: self.sender, ..packet }
+                }
+            };
+            packets.push(Outbound { is_buffered: true, ..packet });
+            self.cut += data;
+        }
+        packets
+    }
+
     /// Bytes of its next request; none if it has asked for everything.
     fn next(&self, cx: &ThContext<'_>) -> u64 {
         self.job.read(self.asked, cx.bus.settings().read_request.into())
@@ -267,6 +377,46 @@ impl Transfer {
 }
 
 impl Engine {
+    /// The units that take descriptors.
+    fn takers(&self) -> &[Unit] {
+        &self.units[..self.units.len() - 1]
+    }
+
+    /// The unit that sends packets again.
+    pub(super) fn resender(&self) -> u8 {
+        self.units.len() as u8 - 1
+    }
+
+    /// Whether that one asks for data.
+    pub(super) fn resends(&self) -> bool {
+        self.units[usize::from(self.resender())].is_busy
+    }
+
+    /// That one takes a packet.
+    pub(super) fn resend(&mut self, transfer: Transfer) {
+        let unit = &mut self.units[usize::from(self.resender())];
+        unit.is_busy = true;
+        unit.transfers.push_back(transfer);
+    }
+
+    /// A packet of a unit can be sent on.
+    pub(super) fn ready(&mut self, unit: u8, packet: Outbound) {
+        self.units[usize::from(unit)].ready.push_back(packet);
+    }
+
+    /// The rail whose turn it is, if one has room.
+    fn next_port(&self, port_packets: u32) -> Option<usize> {
+        let rails = self.ports.len();
+        let mut turns = (0..rails).map(|step| (self.next_rail + step) % rails);
+        turns.find(|&rail| self.ports[rail] < port_packets)
+    }
+
+    /// A packet is on its way to the NIC port of `rail`.
+    fn take_port(&mut self, rail: usize) {
+        self.ports[rail] += 1;
+        self.next_rail = (rail + 1) % self.ports.len();
+    }
+
     /// The transfer of a unit that asks for data, or has done so last.
     fn asking(&mut self, unit: u8) -> &mut Transfer {
         self.units[usize::from(unit)].transfers.back_mut().expect("it has a transfer")
@@ -284,12 +434,11 @@ impl Engine {
 
     /// The unit and the rail whose turn it is, if there is a packet and room for it.
     fn next_to_send(&mut self, port_packets: u32) -> Option<(usize, usize)> {
-        let (units, rails) = (self.units.len(), self.ports.len());
+        let units = self.units.len();
         let unit = (0..units).map(|step| (self.next_unit + step) % units);
         let unit = unit.into_iter().find(|&unit| !self.units[unit].ready.is_empty())?;
-        let rail = (0..rails).map(|step| (self.next_rail + step) % rails);
-        let rail = rail.into_iter().find(|&rail| self.ports[rail] < port_packets)?;
-        (self.next_unit, self.next_rail) = ((unit + 1) % units, (rail + 1) % rails);
+        let rail = self.next_port(port_packets)?;
+        self.next_unit = (unit + 1) % units;
         Some((unit, rail))
     }
 }

@@ -1,11 +1,12 @@
-//! The NIC of TH Express-2 (th-express-2.txt, sections 2.2, 4.1 and 4.2.1, 4.2.2).
+//! The NIC of TH Express-2 (th-express-2.txt, sections 2.2, 4.1 and 4.2.1, 4.2.2, 4.2.4).
 //!
 //! # The parts
 //!
 //! *Submission*: eight queues of descriptors on the chip (HDQ), and 32 in memory (SDQ) of which the chip keeps what it has
-//! read. *Protocol engine*: units that carry out descriptors. *Address translation cache* (ATC). *Network interface*. *Receive
-//! path*. A process has a queue of each kind (an HDQ only if it is one of the first eight), a receive queue for mini-packets
-//! (MPQ) and one for events (EQ), both in its memory.
+//! read. *Protocol engine*: units that carry out descriptors. *Connection management*: contexts of transfers that are reliable
+//! from end to end. *Address translation cache* (ATC). *Network interface*. *Receive path*. A process has a queue of each kind
+//! (an HDQ only if it is one of the first eight), a receive queue for mini-packets (MPQ) and one for events (EQ), both in its
+//! memory.
 //!
 //! # What happens when
 //!
@@ -56,8 +57,51 @@
 //!     each further process begin a sixty-fourth of the sets, and one, later. An MPQ is in page 2^40 of its process, an EQ in
 //!     the one after.
 //!
+//! # Reliable operations
+//!
+//! 11. **A reliable operation** is a *transfer* from end to end. A get is two: the packet that asks, and the data that are
+//!     asked for, which are a descriptor of the other node. What the two ends of a transfer say to each other, and why, stands
+//!     in [`end_to_end`]; here stands when. A packet of a transfer has `overhead` more bytes, for its context, its number and a
+//!     CRC. It ends where a page of the destination does, and has as much data as an MTU leaves it otherwise (instead of point
+//!     5). A descriptor that holds its data, or asks for data, is one packet as in point 4. What is said is a packet of
+//!     `control` bytes.
+//! 12. **A sender context** is taken when a unit takes the descriptor. If none is free when a unit looks for one, it passes
+//!     over the queues whose first descriptor is reliable, that of requests included; no other queue waits. A descriptor is
+//!     counted when it is passed over first. When a context is free again units look.
+//! 13. **Set-up.** When the descriptor is decoded SETUP is said, and then its packet is made or its data are asked for as in
+//!     points 4 and 5. A packet that is there before the transfer is open waits, its data in the buffer of the unit. When it is
+//!     open these can be sent, in order, behind what its unit has; later ones at once. What is said is kept in one queue, in
+//!     order. The network interface takes from there before it takes packets of units, and otherwise as in point 6.
+//! 14. **Sending again.** With each NACK that has packets go out again that were not to, the transfer is put behind others in a
+//!     queue. A unit of its own, which takes no descriptors and whose turn in the network interface is behind that of all
+//!     others, takes packets of the first of them, the lowest number first, until it has no more; then it is taken out of the
+//!     queue. A packet that needs no read can be sent at once. The data of another one are read, translated and kept as in
+//!     point 5, in a buffer of its own; when all are asked for it takes the next packet. If the transfer is over when they
+//!     come, they are dropped.
+//! 15. **Receiving.** What is said is heard when it has been parsed, and then its room is free. If its CRC is wrong it says
+//!     nothing. Data are accepted, or dropped and their room is free: then first a NACK is said if one is. Accepted ones go on
+//!     as in point 7: a request is a descriptor, then DONE is said, and then its room is free. When all data of a put or of an
+//!     answer have been written its process gets an event. DONE is said when the entry of a mini-packet or that event is in
+//!     memory, just before its process begins to see it. One that has waited for an entry for `hold` is not dropped: it is
+//!     refused, and NACK is said with *full*, and then its room is free. Of an event it is the packet that has been written
+//!     last that comes again. If its transfer is over it is dropped.
+//! 16. **Timers.** That of a sender begins when SETUP, ASK or a packet of the transfer reaches the NIC port, that of a receiver
+//!     when SETUP, ASK or a packet for it has been parsed, and again when it has expired, each time before anything is said. A
+//!     timer that does not run asks for a date, a time-out later; one that runs takes note. When the date comes it has expired,
+//!     if it has not begun again since; otherwise it asks for the date a time-out after it began last. The time-out of a
+//!     receiver is twice that of a sender. The n-th refusal in a row of a SETUP backs off for `back_off` · 2^(n - 1), the
+//!     longest at most.
+//! 17. **The end.** When DONE is heard RELEASE is said, the process gets the event that its operation has left, if it wants
+//!     that, and units look for descriptors. So *left* means arrived. That event waits and is dropped as in point 8. When a
+//!     sender gives up RELEASE is said, if it was open; packets that wait are dropped, whose room in the buffer is free, and
+//!     units look for descriptors. Its other data are read, and dropped when they are there.
+//!
+//! Time that a packet waits for its transfer to be open, and from when its descriptor was decoded until it is taken to be sent
+//! again, is that of the *connection*.
+//!
 //! What comes of something in no time comes at once, before whatever else has that date.
 
+mod connection;
 pub mod end_to_end;
 mod engine;
 mod receive;
@@ -75,6 +119,8 @@ use crate::host::{
     AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
     Seen, Surroundings,
 };
+use connection::{Connections, Saying};
+use end_to_end::{ContextUse, DataTag, Message};
 use engine::Engine;
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::Delivery;
@@ -153,8 +199,29 @@ pub struct ThSettings {
     pub hold: Picos,
     /// The address translation cache.
     pub atc: AtcSettings,
+    /// What is reliable from end to end.
+    pub end_to_end: EndToEndSettings,
     /// The most data of a packet in bytes: a power of two, [`MINI_PACKET`] at least and no more than a page.
     pub mtu: u32,
+}
+
+/// Settings of operations that are reliable from end to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndToEndSettings {
+    /// Contexts of senders.
+    pub senders: u32,
+    /// Contexts of receivers.
+    pub receivers: u32,
+    /// The time-out of a sender; that of a receiver is twice as long.
+    pub timeout: Picos,
+    /// The first back-off of a sender that was refused a context, and the longest; each is twice the one before.
+    pub back_off: [Picos; 2],
+    /// After how many failures in a row an end gives up.
+    pub tries: u32,
+    /// Bytes of a packet without data.
+    pub control: u32,
+    /// Bytes of a packet with data for context, number and user-level CRC.
+    pub overhead: u32,
 }
 
 /// What is due within the NIC.
@@ -171,11 +238,13 @@ pub enum ThEvent {
     /// A unit may take a descriptor.
     Ready(u8),
     /// A unit has decoded what it took.
-    Decoded(u8, Job),
+    Decoded(u8, Job, Option<ContextUse>),
     /// A packet reaches the NIC port of a rail.
     Hand(RailId, Outbound),
+    /// What is said reaches it.
+    Say(RailId, Saying),
     /// A packet that was received has been parsed.
-    Parsed(Incoming),
+    Parsed(Box<Incoming>),
     /// So many bytes of the receive buffer are free.
     Freed(u32),
     /// Bytes are in memory.
@@ -184,6 +253,14 @@ pub enum ThEvent {
     Seen(Rings, u8, u32),
     /// What waits for an entry gives up.
     GivesUp(Rings, u8, u64),
+    /// The timer of a sender context may have expired.
+    SenderTimer(ContextUse),
+    /// The timer of a receiver context may have expired.
+    ReceiverTimer(ContextUse),
+    /// The back-off of a sender context is over.
+    BackedOff(ContextUse),
+    /// All data of the transfer of a receiver context are in memory, and its event.
+    Finished(ContextUse),
 }
 
 /// A submission queue.
@@ -219,6 +296,19 @@ pub struct Outbound {
     pub tells_left: bool,
     /// What it says; its bytes are read when it is handed to the NIC port.
     pub header: Header,
+    /// What names it, and its context, if its transfer is reliable and open.
+    pub tag: Option<DataTag>,
+    /// The same.
+    pub sender: Option<ContextUse>,
+}
+
+/// What a packet of this NIC is.
+#[derive(Debug)]
+pub enum Parcel {
+    /// Data, or a request, and what names it if its transfer is reliable.
+    Data(Box<Content>, Option<DataTag>),
+    /// What one end of a reliable transfer says to the other.
+    Said(Message),
 }
 
 /// What a NIC has done.
@@ -283,6 +373,7 @@ pub struct Th {
     engine: Engine,
     receive: Receive,
     atc: Atc<Waiter>,
+    connections: Connections,
     counts: ThCounts,
 }
 
@@ -299,6 +390,7 @@ impl Th {
             engine: Engine::new(settings, place),
             receive: Receive::new(settings, processes),
             atc: Atc::new(settings.atc),
+            connections: Connections::new(&settings.end_to_end),
             counts: ThCounts::default(),
         }
     }
@@ -310,7 +402,7 @@ impl Th {
         place: Place,
         memory: Memory,
         programs: Vec<Box<dyn Program>>,
-        surroundings: Surroundings<Content>,
+        surroundings: Surroundings<Parcel>,
     ) -> Box<dyn AnyHost> {
         let nic = Th::new(settings, place, programs.len());
         Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
@@ -368,6 +460,10 @@ impl OnABus for ThSettings {
         }
     }
 
+    fn has_reliable(&self) -> bool {
+        true
+    }
+
     fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts {
         let settings = *self;
         let nic = move |place, processes| Th::new(&settings, place, processes);
@@ -382,7 +478,7 @@ impl OnABus for ThSettings {
 impl Device for Th {
     type Bus = PcieSettings;
     type Event = ThEvent;
-    type Content = Content;
+    type Content = Parcel;
 
     fn post(&mut self, cx: &mut ThContext<'_>, process: u8, post: &Post) -> Posting {
         self.submissions.post(cx, process, post, &self.settings)
@@ -404,13 +500,18 @@ impl Device for Th {
                 self.engine.free(cx.at, unit);
                 self.schedule(cx);
             }
-            ThEvent::Decoded(unit, job) => self.decoded(cx, unit, job),
+            ThEvent::Decoded(unit, job, sender) => self.decoded(cx, unit, job, sender),
             ThEvent::Hand(rail, packet) => self.hand(cx, rail, packet),
-            ThEvent::Parsed(incoming) => self.parsed(cx, incoming),
+            ThEvent::Say(rail, saying) => self.hand_saying(cx, rail, saying),
+            ThEvent::Parsed(incoming) => self.parsed(cx, *incoming),
             ThEvent::Landed(to, data) => cx.memory.write(to, &data),
             ThEvent::Freed(bytes) => self.freed(cx, bytes),
             ThEvent::Seen(ring, process, entries) => self.entries_free(cx, ring, process, entries),
             ThEvent::GivesUp(ring, process, number) => self.gives_up(cx, ring, process, number),
+            ThEvent::SenderTimer(sender) => self.sender_due(cx, sender),
+            ThEvent::ReceiverTimer(receiver) => self.receiver_due(cx, receiver),
+            ThEvent::BackedOff(sender) => self.backed_off(cx, sender),
+            ThEvent::Finished(receiver) => self.finished(cx, receiver),
         }
     }
 
@@ -426,8 +527,8 @@ impl Device for Th {
         }
     }
 
-    fn receive(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: Content) {
-        self.take_in(cx, delivery, content);
+    fn receive(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, parcel: Parcel) {
+        self.take_in(cx, delivery, parcel);
     }
 
     fn sent(&mut self, cx: &mut ThContext<'_>, rail: RailId, number: u64) {
@@ -440,14 +541,15 @@ impl Device for Th {
     }
 
     fn is_idle(&self) -> bool {
-        self.submissions.is_idle() && self.engine.is_idle() && self.receive.is_idle() && self.atc.is_idle()
+        let is_idle = self.submissions.is_idle() && self.engine.is_idle() && self.receive.is_idle();
+        is_idle && self.atc.is_idle() && self.connections.is_idle()
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let ThCounts { descriptors, fetches, packets, held, waited, dropped } = self.counts;
         let [of_hdqs, of_sdqs, requests] = descriptors;
         let AtcCounts { hits, misses, replaced } = self.atc.counts();
-        vec![
+        let mut all = vec![
             ("descriptors of HDQs", of_hdqs),
             ("descriptors of SDQs", of_sdqs),
             ("requests of other nodes", requests),
@@ -461,7 +563,9 @@ impl Device for Th {
             ("translations in the ATC", hits),
             ("translations read from memory", misses),
             ("translations replaced", replaced),
-        ]
+        ];
+        all.extend(self.connections.counts.named());
+        all
     }
 
     fn full(&self, at: Picos) -> Vec<(&'static str, u64)> {

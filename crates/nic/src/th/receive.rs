@@ -1,8 +1,9 @@
 //! The receive path. See points 7 to 9 of the header of this module.
 
+use super::end_to_end::{DataTag, Message};
 use super::{
-    DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Rings, Th, ThContext, ThEvent, ThSettings,
-    Waiter,
+    DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Parcel, Rings, Th, ThContext, ThEvent,
+    ThSettings, Waiter,
 };
 use crate::host::atc::{Look, Page};
 use crate::host::buffer::ReceiveBuffer;
@@ -14,12 +15,13 @@ use crate::host::story::{Story, Unit};
 use crate::host::transfer::{Arrivals, Carries, Content};
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
+use flitway_wiring::NodeId;
 use std::collections::VecDeque;
 
 /// What the NIC has received.
 #[derive(Debug)]
 pub(super) struct Receive {
-    buffer: ReceiveBuffer<Content>,
+    buffer: ReceiveBuffer<Parcel>,
     /// By process.
     mpqs: Box<[Ring<Write>]>,
     eqs: Box<[Ring<Write>]>,
@@ -31,9 +33,11 @@ pub(super) struct Receive {
 /// A packet in the receive buffer.
 #[derive(Debug)]
 pub struct Incoming {
-    header: Header,
+    from: NodeId,
+    parcel: Parcel,
     payload: u32,
-    data: Option<Box<[u8]>>,
+    /// Its CRC is wrong.
+    is_corrupt: bool,
 }
 
 /// What is written into memory.
@@ -44,8 +48,11 @@ pub(super) struct Write {
     process: u8,
     /// Until now.
     story: Story,
-    /// Bytes of the receive buffer that it has.
+    /// Bytes of the receive buffer that it has, and of those that are data.
     payload: u32,
+    bytes: u32,
+    /// What of a reliable transfer it is, or of which it is the event.
+    tag: Option<DataTag>,
     /// Where the data go, where they are kept.
     data: Option<(u64, Box<[u8]>)>,
 }
@@ -86,38 +93,77 @@ impl Receive {
 
 impl Th {
     /// A packet is in a NIC port.
-    pub(super) fn take_in(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, mut content: Content) {
-        cx.cross(&mut content.header.story, delivery);
-        match self.receive.buffer.enter(delivery, content) {
-            Some(content) => self.accept(cx, delivery, content),
+    pub(super) fn take_in(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, mut parcel: Parcel) {
+        if let Parcel::Data(content, _) = &mut parcel {
+            cx.cross(&mut content.header.story, delivery);
+        }
+        match self.receive.buffer.enter(delivery, parcel) {
+            Some(parcel) => self.accept(cx, delivery, parcel),
             None => self.counts.held += 1,
         }
     }
 
     /// A packet goes into the receive buffer, which has room.
-    fn accept(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, content: Content) {
-        let Content { mut header, data } = content;
-        let payload = u32::from(delivery.payload);
+    fn accept(&mut self, cx: &mut ThContext<'_>, delivery: &Delivery, mut parcel: Parcel) {
+        let Delivery { source: from, payload, is_corrupt, .. } = *delivery;
         cx.drain(delivery);
         let parsed = plus(plus(cx.at, self.settings.receive), self.settings.parse);
-        header.story.pass(Unit::Room, cx.at);
-        header.story.pass(Unit::Interface, parsed);
-        cx.ask(parsed, ThEvent::Parsed(Incoming { header, payload, data }));
+        if let Parcel::Data(content, _) = &mut parcel {
+            content.header.story.pass(Unit::Room, cx.at);
+            content.header.story.pass(Unit::Interface, parsed);
+        }
+        let incoming = Incoming { from, parcel, payload: payload.into(), is_corrupt };
+        cx.ask(parsed, ThEvent::Parsed(Box::new(incoming)));
     }
 
     /// Bytes of the receive buffer are free.
     pub(super) fn freed(&mut self, cx: &mut ThContext<'_>, bytes: u32) {
         self.receive.buffer.free(bytes);
-        while let Some((delivery, content)) = self.receive.buffer.admit() {
-            self.accept(cx, &delivery, content);
+        while let Some((delivery, parcel)) = self.receive.buffer.admit() {
+            self.accept(cx, &delivery, parcel);
         }
     }
 
     /// A packet has been parsed.
     pub(super) fn parsed(&mut self, cx: &mut ThContext<'_>, incoming: Incoming) {
-        let Incoming { header, payload, data } = incoming;
+        let Incoming { from, parcel, payload, is_corrupt } = incoming;
+        match parcel {
+            Parcel::Said(message) => self.parsed_saying(cx, from, &message, is_corrupt, payload),
+            Parcel::Data(content, None) => self.deal(cx, *content, payload, None),
+            Parcel::Data(content, Some(tag)) => {
+                if self.data_come(cx, tag, !is_corrupt) {
+                    self.deal(cx, *content, payload, Some(tag));
+                } else {
+                    self.freed(cx, payload);
+                }
+            }
+        }
+    }
+
+    /// What node `from` says has been parsed; one that is corrupt says nothing.
+    fn parsed_saying(
+        &mut self,
+        cx: &mut ThContext<'_>,
+        from: NodeId,
+        message: &Message,
+        is_corrupt: bool,
+        payload: u32,
+    ) {
+        if is_corrupt {
+            self.connections.counts.corrupt += 1;
+        } else {
+            self.hear(cx, from, message);
+        }
+        self.freed(cx, payload);
+    }
+
+    /// A packet of data, or a request, is dealt with.
+    fn deal(&mut self, cx: &mut ThContext<'_>, content: Content, payload: u32, tag: Option<DataTag>) {
+        let Content { header, data } = content;
         let Header { process, byte, story, .. } = header;
-        let write = |what| Write { what, process, story, payload, data: data.map(|data| (byte, data)) };
+        let bytes = header.bytes as u32;
+        let data = data.map(|data| (byte, data));
+        let write = |what| Write { what, process, story, payload, bytes, tag, data };
         match header.what {
             Carries::Mini => {
                 let seen = header.completion(CompletionKind::Received);
@@ -128,17 +174,28 @@ impl Th {
                 self.write_to(cx, page, write(WriteKind::Data(header)));
             }
             Carries::Request => {
-                self.submissions.request(Job::answer(&header));
+                self.submissions.request(Job { is_reliable: tag.is_some(), ..Job::answer(&header) });
+                if let Some(DataTag { receiver, .. }) = tag
+                    && self.connections.receivers.written(receiver) == Some(true)
+                {
+                    self.finished(cx, receiver);
+                }
                 self.freed(cx, payload);
                 self.schedule(cx);
             }
         }
     }
 
-    /// An event for a process.
-    pub(super) fn raise(&mut self, cx: &mut ThContext<'_>, process: u8, completion: Completion) {
+    /// An event for a process, of a reliable transfer if it has a tag: that of the packet that was the last.
+    pub(super) fn raise(
+        &mut self,
+        cx: &mut ThContext<'_>,
+        process: u8,
+        completion: Completion,
+        tag: Option<DataTag>,
+    ) {
         let (what, story) = (WriteKind::Event(completion), completion.story);
-        self.enter(cx, Rings::Eq, Write { what, process, story, payload: 0, data: None });
+        self.enter(cx, Rings::Eq, Write { what, process, story, payload: 0, bytes: 0, tag, data: None });
     }
 
     /// Something gets an entry of a queue of its process, or waits for one.
@@ -176,11 +233,11 @@ impl Th {
 
     /// Something is written into memory.
     pub(super) fn write(&mut self, cx: &mut ThContext<'_>, write: Write) {
-        let Write { what, process, mut story, payload, data } = write;
+        let Write { what, process, mut story, payload, bytes, tag, data } = write;
         story.pass(Unit::Translation, cx.at);
         let bytes = match what {
-            WriteKind::Mini(_) => payload + ENTRY_HEAD,
-            WriteKind::Data(_) => payload,
+            WriteKind::Mini(_) => bytes + ENTRY_HEAD,
+            WriteKind::Data(_) => bytes,
             WriteKind::Event(_) => EVENT,
         };
         let posted = cx.bus.post(cx.at, bytes);
@@ -190,6 +247,10 @@ impl Th {
         if payload > 0 {
             cx.ask(posted.sent, ThEvent::Freed(payload));
         }
+        let receiver = tag.map(|tag| tag.receiver);
+        if let (WriteKind::Mini(_) | WriteKind::Event(_), Some(receiver)) = (what, receiver) {
+            cx.ask(posted.visible, ThEvent::Finished(receiver));
+        }
         match what {
             WriteKind::Mini(completion) => {
                 self.tell(cx, Rings::Mpq, process, Completion { story, ..completion }, posted.visible)
@@ -197,7 +258,7 @@ impl Th {
             WriteKind::Event(completion) => {
                 self.tell(cx, Rings::Eq, process, Completion { story, ..completion }, posted.visible)
             }
-            WriteKind::Data(header) => self.count(cx, &Header { story, ..header }),
+            WriteKind::Data(header) => self.count(cx, &Header { story, ..header }, tag),
         }
     }
 
@@ -216,9 +277,18 @@ impl Th {
     }
 
     /// Data of an operation are on their way into memory; when all are, its process gets an event.
-    fn count(&mut self, cx: &mut ThContext<'_>, header: &Header) {
-        if let Some(completion) = self.receive.arrived.count(header) {
-            self.raise(cx, header.process, completion);
+    fn count(&mut self, cx: &mut ThContext<'_>, header: &Header, tag: Option<DataTag>) {
+        let completion = match tag {
+            None => self.receive.arrived.count(header),
+            Some(tag) => {
+                let are_all = self.connections.receivers.written(tag.receiver) == Some(true);
+                let is_put = header.what == Carries::Put;
+                let what = if is_put { CompletionKind::Received } else { CompletionKind::Fetched };
+                are_all.then(|| header.completion(what))
+            }
+        };
+        if let Some(completion) = completion {
+            self.raise(cx, header.process, completion, tag);
         }
     }
 
@@ -232,7 +302,7 @@ impl Th {
     /// What waits for an entry gives up, if it waits still.
     pub(super) fn gives_up(&mut self, cx: &mut ThContext<'_>, ring: Rings, process: u8, number: u64) {
         if let Some(write) = self.receive.ring(ring, process).give_up(number) {
-            self.counts.dropped[ring as usize] += 1;
+            self.refuse(cx, write.tag, ring);
             self.freed(cx, write.payload);
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct Submissions {
     groups: Box<[u32]>,
     sdqs_per_group: usize,
     requests: VecDeque<Job>,
+    /// By queue, as they take turns: its first descriptor has been passed over for want of a context.
+    passed_over: Box<[bool]>,
     /// Where the search for a queue to read, and for a descriptor, begins.
     next_fetch: usize,
     next_take: usize,
@@ -67,9 +69,11 @@ impl Submissions {
             reading: VecDeque::new(),
             fetched: VecDeque::new(),
         };
+        let [of_hdqs, of_sdqs] = [hdqs, sdqs].map(|queues| processes.min(queues as usize));
         Submissions {
-            hdqs: (0..processes.min(hdqs as usize)).map(|_| hdq()).collect(),
-            sdqs: (0..processes.min(sdqs as usize)).map(|_| sdq()).collect(),
+            hdqs: (0..of_hdqs).map(|_| hdq()).collect(),
+            sdqs: (0..of_sdqs).map(|_| sdq()).collect(),
+            passed_over: vec![false; of_hdqs + of_sdqs + 1].into(),
             groups: vec![0; sdq_groups as usize].into(),
             sdqs_per_group: (sdqs / sdq_groups) as usize,
             requests: VecDeque::new(),
@@ -206,17 +210,44 @@ impl Submissions {
         self.requests.push_back(job);
     }
 
-    /// The descriptor whose turn it is, and where it comes from.
-    pub(super) fn take(&mut self, cx: &mut ThContext<'_>, node: NodeId) -> Option<(Job, From)> {
+    /// Whether the first descriptor of a queue, as they take turns, is reliable; nothing if there is none.
+    fn first(&self, place: usize) -> Option<bool> {
+        let (hdqs, sdqs) = (self.hdqs.len(), self.sdqs.len());
+        match place.checked_sub(hdqs) {
+            None => Some(self.hdqs[place].descriptors.front()?.operation.is_reliable),
+            Some(queue) if queue < sdqs => Some(self.sdqs[queue].fetched.front()?.0.operation.is_reliable),
+            Some(_) => Some(self.requests.front()?.is_reliable),
+        }
+    }
+
+    /// A unit looks for a descriptor: without a free context it passes over those that need one. How many are that for the
+    /// first time.
+    pub(super) fn pass_over(&mut self, has_context: bool) -> u64 {
+        if has_context {
+            return 0;
+        }
+        let mut more = 0;
+        for place in 0..self.passed_over.len() {
+            if self.first(place) == Some(true) {
+                more += u64::from(!std::mem::replace(&mut self.passed_over[place], true));
+            }
+        }
+        more
+    }
+
+    /// The descriptor whose turn it is, and where it comes from; without a free context, of those that need none.
+    pub(super) fn take(
+        &mut self,
+        cx: &mut ThContext<'_>,
+        node: NodeId,
+        has_context: bool,
+    ) -> Option<(Job, From)> {
         let (hdqs, sdqs) = (self.hdqs.len(), self.sdqs.len());
         let all = hdqs + sdqs + 1;
-        let has_one = |place: usize| match place.checked_sub(hdqs) {
-            None => !self.hdqs[place].descriptors.is_empty(),
-            Some(queue) if queue < sdqs => !self.sdqs[queue].fetched.is_empty(),
-            Some(_) => !self.requests.is_empty(),
-        };
+        let has_one = |place: usize| self.first(place).is_some_and(|needs| has_context || !needs);
         let place = (0..all).map(|step| (self.next_take + step) % all).find(|&place| has_one(place))?;
         self.next_take = (place + 1) % all;
+        self.passed_over[place] = false;
         match place.checked_sub(hdqs) {
             None => {
                 let post = self.hdqs[place].descriptors.pop_front()?;

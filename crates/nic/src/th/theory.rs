@@ -9,39 +9,67 @@ use flitway_engine::Picos;
 
 /// See [`OnABus::seen_at`](crate::host::OnABus::seen_at).
 pub(super) fn seen_at(settings: &ThSettings, operation: &Operation, network: Network<'_>) -> Option<Picos> {
-    let ThSettings { host, decode, transmit, receive, parse, mtu, immediate, .. } = *settings;
-    let Operation { verb, bytes, here, there, by, .. } = *operation;
+    let ThSettings { host, decode, transmit, receive, parse, end_to_end, .. } = *settings;
+    let Operation { verb, bytes, by, is_reliable, .. } = *operation;
     let bus = host.bus;
-    let is_whole = |from: u64, least: u32| from % u64::from(least) + bytes <= u64::from(least);
-    let has_data = match verb {
-        Verb::Send => bytes <= MINI_PACKET,
-        Verb::Put => bytes <= immediate.into(),
-        _ => false,
-    };
-    let [source, target] = if verb == Verb::Get { [there, here] } else { [here, there] };
-    let is_one = has_data || (is_whole(source, bus.read_request) && is_whole(target, mtu));
-    if !is_one || (verb == Verb::Send && !has_data) {
+    let has_data = holds_data(settings, operation);
+    if !is_one_packet(settings, operation) {
         return None;
     }
     let bytes = bytes as u32;
-    let mut at = descriptor_at(settings, by)?;
+    let overhead = if is_reliable { end_to_end.overhead as u16 } else { 0 };
     let sent = |at: Picos, way, payload| {
         let there = network(plus(at, transmit), way, payload);
         plus(plus(there, receive), parse)
     };
-    at = plus(at, decode);
+    // When data that are there at `data` can be sent, if their descriptor is decoded at `at`.
+    let opened = |at: Picos, way: Way, data: Picos| {
+        if !is_reliable {
+            return data;
+        }
+        let control = end_to_end.control as u16;
+        let back = if way == Way::There { Way::Back } else { Way::There };
+        sent(sent(at, way, control), back, control).max(data)
+    };
+    let mut at = plus(descriptor_at(settings, by)?, decode);
     if verb == Verb::Get {
-        at = plus(sent(at, Way::There, REQUEST), decode);
-        at = sent(plus(at, read(&bus, bytes)), Way::Back, bytes as u16);
+        at = plus(sent(opened(at, Way::There, at), Way::There, REQUEST + overhead), decode);
+        let data = plus(at, read(&bus, bytes));
+        at = sent(opened(at, Way::Back, data), Way::Back, bytes as u16 + overhead);
     } else {
-        let data = if has_data { Picos(0) } else { read(&bus, bytes) };
-        at = sent(plus(at, data), Way::There, bytes as u16);
+        let data = if has_data { at } else { plus(at, read(&bus, bytes)) };
+        at = sent(opened(at, Way::There, data), Way::There, bytes as u16 + overhead);
     }
     let written = match verb {
         Verb::Send => bus.tlps(bytes + ENTRY_HEAD),
         _ => plus(bus.tlps(bytes), bus.tlps(EVENT)),
     };
     Some(plus(plus(plus(at, written), bus.flight(Reference::Post)), host.poll))
+}
+
+/// Whether its descriptor holds the data of an operation.
+fn holds_data(settings: &ThSettings, operation: &Operation) -> bool {
+    match operation.verb {
+        Verb::Send => operation.bytes <= MINI_PACKET,
+        Verb::Put => operation.bytes <= settings.immediate.into(),
+        _ => false,
+    }
+}
+
+/// Whether one read and one packet have all its data.
+fn is_one_packet(settings: &ThSettings, operation: &Operation) -> bool {
+    let ThSettings { host, mtu, end_to_end, atc, .. } = *settings;
+    let Operation { verb, bytes, here, there, is_reliable, .. } = *operation;
+    if holds_data(settings, operation) {
+        return true;
+    }
+    let [source, target] = if verb == Verb::Get { [there, here] } else { [here, there] };
+    let is_whole = |from: u64, least: u64| from % least + bytes <= least;
+    let is_cut = match is_reliable {
+        false => !is_whole(target, mtu.into()),
+        true => bytes > u64::from(mtu - end_to_end.overhead) || !is_whole(target, atc.page),
+    };
+    verb != Verb::Send && !is_cut && is_whole(source, host.bus.read_request.into())
 }
 
 /// When the NIC has a descriptor that is posted at the start.

@@ -117,6 +117,7 @@ impl Packet {
             there: 0,
             by: Submission::Pio,
             tells_left: false,
+            is_reliable: false,
         };
         let name = (from.node, from.process, u64::MAX);
         let word = Packet::of_word(What::Credits, name, operation, [from, to], Story::begin(at));

@@ -281,7 +281,19 @@ fn operation(
         }),
     };
     let tells_left = dice.one_in(3);
-    Operation { verb, node: NodeId(node as u32), process: other, bytes, here, there, by, tells_left }
+    // The reference has no contexts.
+    let is_reliable = false;
+    Operation {
+        verb,
+        node: NodeId(node as u32),
+        process: other,
+        bytes,
+        here,
+        there,
+        by,
+        tells_left,
+        is_reliable,
+    }
 }
 
 /// Gives the latencies of `bus`, which are none, and which are no shorter than it is itself.

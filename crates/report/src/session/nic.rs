@@ -40,6 +40,8 @@ pub struct NicChoice {
     pub nodes: [u32; 2],
     /// How descriptors reach the NIC.
     pub by: Submission,
+    /// Whether they are reliable from end to end.
+    pub is_reliable: bool,
     /// Data of each in bytes.
     pub bytes: u64,
     /// How many count, for each process.
@@ -283,6 +285,9 @@ impl NicResult {
             "operations": self.latencies.len(),
             "complete": self.is_complete,
         });
+        if self.choice.is_reliable {
+            nic["reliable"] = json!(true);
+        }
         if let Some(outstanding) = outstanding {
             nic["outstanding"] = json!(outstanding);
         }
@@ -384,7 +389,10 @@ impl Session {
         if let Some(&node) = choice.nodes.iter().find(|&&node| node >= nodes) {
             return Err(NicMisfit::NoNode { node, nodes });
         }
-        let NicChoice { verb, bytes, by, processes, .. } = choice;
+        let NicChoice { verb, bytes, by, processes, is_reliable, .. } = choice;
+        if is_reliable && !nic.has_reliable() {
+            return Err(NicMisfit::NotReliable);
+        }
         let (most, source) = nic.most(verb);
         if bytes > most {
             let instead = match verb {
@@ -549,8 +557,8 @@ impl Look {
 }
 
 fn operators(choice: &NicChoice) -> OperatorSettings {
-    let NicChoice { verb, nodes, by, bytes, count, warm_up, outstanding, .. } = *choice;
-    OperatorSettings { verb, by, nodes: nodes.map(NodeId), bytes, count, warm_up, outstanding }
+    let NicChoice { verb, nodes, by, is_reliable, bytes, count, warm_up, outstanding, .. } = *choice;
+    OperatorSettings { verb, by, is_reliable, nodes: nodes.map(NodeId), bytes, count, warm_up, outstanding }
 }
 
 fn programs(settings: OperatorSettings, side: usize, processes: u32) -> Vec<Box<dyn Program>> {

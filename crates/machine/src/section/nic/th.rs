@@ -3,15 +3,16 @@
 use flitway_engine::Picos;
 use flitway_nic::NicSettings;
 use flitway_nic::host::atc::AtcSettings;
-use flitway_nic::th::{DESCRIPTOR, MINI_PACKET, ThSettings};
+use flitway_nic::th::{DESCRIPTOR, EndToEndSettings, MINI_PACKET, ThSettings};
 
-use super::{MODEL as SELECTOR, Model};
+use super::{MODEL as SELECTOR, Model, OVERHEAD_MAX};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::host::pcie::{self, READ_REQUEST};
 use crate::section::host::{Bus, check_power, count, size, size_of, time};
 use crate::section::packet;
 use crate::setting::{Choice, Kind, Setting, When, settings};
+use crate::units::Dimension;
 use crate::values::Values;
 
 pub(crate) static MODEL: Model = Model {
@@ -41,6 +42,10 @@ const PAGE: &[&str] = &[
      waits for that.",
     "Full queues. A mini-packet that finds its MPQ full, or an event its EQ, waits in the NIC, and is dropped after `nic.hold` \
      (OQ-T7). A full receive buffer keeps packets in the NIC port, which presses back into the network.",
+    "Reliable operations. With `reliable=yes` (`flitway explain put`) a connection is set up before each transfer, which has a \
+     context at both ends (sections 2.2.3 and 4.2.4); each packet has a number and a CRC of its own, and what is lost, or was \
+     corrupted where no link saw it, is sent again. A get is two transfers. Who finds no context waits: a queue of descriptors at \
+     the sender, or the set-up, which is refused and said again. A full queue has a packet refused, not dropped.",
     "What happens when is said in crates/nic/src/th/mod.rs, and of host and bus in crates/nic/src/host/.",
 ];
 
@@ -134,6 +139,35 @@ settings! {
     /// Whether it has all translations before the start, and so never misses.
     ATC_PRELOADED = "nic.atc.preloaded", Kind::Flag, default(false), for OF_TH,
         source("th-express-2.txt section 2.2.2 (P-TH-045)");
+
+    /// Contexts of senders of reliable transfers. A queue whose next descriptor finds none pauses.
+    SENDERS = "nic.end_to_end.senders", count(1, 4096), default(256), for OF_TH,
+        source("th-express-2.txt section 2.2.3 (P-TH-047)");
+
+    /// Contexts of receivers of reliable transfers. Who finds none is refused, and asks again.
+    RECEIVERS = "nic.end_to_end.receivers", count(1, 4096), default(256), for OF_TH,
+        source("th-express-2.txt section 2.2.3 (P-TH-048)");
+
+    /// Time after which a sender that has heard nothing since it last sent something asks the receiver how far that is. A
+    /// receiver to which nothing has come for twice as long says so itself.
+    TIMEOUT = "nic.end_to_end.timeout", wait(), default("50 us"), for OF_TH, source("OQ-T19; twice as long [assumed]");
+
+    /// Time that a sender waits which was refused a context for the first time. Each time in a row it is doubled.
+    BACK_OFF = "nic.end_to_end.back_off", wait(), default("2 us"), for OF_TH, source("OQ-T19");
+
+    /// The longest such time.
+    BACK_OFF_MAX = "nic.end_to_end.back_off_max", wait(), default("32 us"), for OF_TH, source("OQ-T19");
+
+    /// Time-outs, and refusals of a packet for want of an entry, in a row, after which an end gives a transfer up. Refusals of
+    /// contexts do not count.
+    TRIES = "nic.end_to_end.tries", count(1, 1 << 20), default(100), for OF_TH, source("[assumed]; the paper gives none");
+
+    /// Bytes of a packet without data, for the set-up and the end of a transfer.
+    CONTROL = "nic.end_to_end.control", size(1, 64), default("16 B"), for OF_TH, source("[assumed]");
+
+    /// Bytes of a packet with data for its context, its number and its CRC.
+    OVERHEAD = "nic.end_to_end.overhead", size(0, 64), default("8 B"), for OF_TH,
+        source("[assumed]: 4 B for context and number, 4 B for the CRC");
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
@@ -165,9 +199,28 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
         eq: values.count(&EQ)?,
         hold: time(&HOLD)?,
         atc: atc?,
+        end_to_end: end_to_end(values)?,
         mtu: mtu?,
     };
     check(values, &settings, findings).then_some(NicSettings::Th(Box::new(settings)))
+}
+
+/// A time that something waits, which is not none.
+const fn wait() -> Kind {
+    Kind::Quantity { dimension: Dimension::Time, min: 1_000, max: OVERHEAD_MAX }
+}
+
+fn end_to_end(values: &Values) -> Option<EndToEndSettings> {
+    let time = |setting| values.quantity(setting).map(Picos);
+    Some(EndToEndSettings {
+        senders: values.count(&SENDERS)?,
+        receivers: values.count(&RECEIVERS)?,
+        timeout: time(&TIMEOUT)?,
+        back_off: [time(&BACK_OFF)?, time(&BACK_OFF_MAX)?],
+        tries: values.count(&TRIES)?,
+        control: values.quantity_u32(&CONTROL)?,
+        overhead: values.quantity_u32(&OVERHEAD)?,
+    })
 }
 
 fn atc(values: &Values, findings: &mut Diagnostics) -> Option<AtcSettings> {
@@ -232,6 +285,20 @@ fn check(values: &Values, settings: &ThSettings, findings: &mut Diagnostics) -> 
         );
         let least = size_of((request + mtu).next_power_of_two());
         refuse(&UNIT_BUFFER, &[&READ_REQUEST, &packet::MTU], message, &least);
+    }
+    let overhead = settings.end_to_end.overhead;
+    if mtu >= least && mtu - overhead.min(mtu) < MINI_PACKET as u32 {
+        let message = format!(
+            "a mini-packet of {MINI_PACKET} B with {} for context, number and CRC is more than a packet of {}",
+            size_of(overhead),
+            size_of(mtu)
+        );
+        refuse(&OVERHEAD, &[&packet::MTU], message, &size_of(mtu - MINI_PACKET as u32));
+    }
+    let [first, longest] = settings.end_to_end.back_off;
+    if first > longest {
+        let message = "the first back-off is longer than the longest".to_owned();
+        refuse(&BACK_OFF_MAX, &[&BACK_OFF], message, &format!("{} ps", first.0));
     }
     if receive_buffer < mtu {
         let message = format!(

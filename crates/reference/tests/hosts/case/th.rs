@@ -7,7 +7,7 @@ use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::Reference;
 use flitway_nic::host::pcie::PcieSettings;
 use flitway_nic::host::program::{Submission, Verb};
-use flitway_nic::th::ThSettings;
+use flitway_nic::th::{EndToEndSettings, ThSettings};
 
 /// What a process asks for, and how.
 pub(super) fn what(dice: &mut Dice, settings: &ThSettings, process: u8) -> (Verb, Submission) {
@@ -53,6 +53,15 @@ pub(super) fn settings(dice: &mut Dice) -> ThSettings {
             page: dice.pick(&[4_096, 4_096, 8_192]),
             misses: dice.pick(&[1, 1, 2, 16]),
             is_preloaded: dice.one_in(4),
+        },
+        end_to_end: EndToEndSettings {
+            senders: 1,
+            receivers: 1,
+            timeout: Picos(50_000_000),
+            back_off: [Picos(2_000_000), Picos(32_000_000)],
+            tries: 100,
+            control: 16,
+            overhead: 8,
         },
         mtu,
     }

@@ -24,6 +24,8 @@ pub enum NicMisfit {
         /// How it can be.
         ways: &'static [Submission],
     },
+    /// It has no operations that are reliable from end to end.
+    NotReliable,
     /// It cannot work on this network.
     Misses(&'static str),
     /// There is no such node.
@@ -74,6 +76,9 @@ impl fmt::Display for NicMisfit {
                 written(*by),
                 ways.iter().map(|&way| format!("`{}`", written(way))).collect::<Vec<_>>().join(" and ")
             ),
+            NicMisfit::NotReliable => {
+                f.write_str("the NIC of this machine has no operations that are reliable from end to end")
+            }
             NicMisfit::Misses(what) => f.write_str(what),
             NicMisfit::NoNode { node, nodes } => {
                 write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
@@ -106,6 +111,9 @@ impl NicMisfit {
                 let text = "use `--set nic.model=th`, the NIC of TH Express-2 (`flitway explain th`), \
                             `--set nic.model=nap`, that of Dawning 5000, or on Elite4s `--set nic.model=elan4`, that of QsNetII";
                 Some(text.to_owned())
+            }
+            NicMisfit::NotReliable => {
+                Some("leave `reliable=yes` out, or use `--set nic.model=th`, which has them".to_owned())
             }
             NicMisfit::NoNode { .. } | NicMisfit::Misses(_) => None,
             NicMisfit::NoOperation { has, .. } => {
