@@ -95,7 +95,10 @@ fn made_up(link: &LinkCounters) -> Vec<String> {
         lines.push(format!("{corrupted}, {} sent again, {expired}", plural(repeated, "packet", "s")));
     }
     if undetected > 0 {
-        lines.push(format!("{} delivered corrupt: no check showed it", plural(undetected, "packet", "s")));
+        lines.push(format!(
+            "{} delivered corrupt: no check of a link showed it",
+            plural(undetected, "packet", "s")
+        ));
     }
     lines
 }

@@ -233,7 +233,9 @@ impl Reader {
             for name in server {
                 let Some(number) = self.node(name) else { continue };
                 if let Some(first) = taken.insert(number, name) {
-                    let message = format!("node `{}` is in two servers", show(&name.text));
+                    let which =
+                        if nodes.contains(&NodeId(number)) { "twice in a server" } else { "in two servers" };
+                    let message = format!("node `{}` is {which}", show(&name.text));
                     let problem = Diagnostic::error(Code::GraphDuplicate, self.at(&name.span), message)
                         .related(self.at(&first.span), "first here")
                         .expected("each node in one server, or in none");
@@ -455,6 +457,7 @@ mod tests {
         );
         for (lines, told) in [
             ("server n0 n1\nserver n1 n2", "node `n1` is in two servers"),
+            ("server n0 n1 n0", "node `n0` is twice in a server"),
             ("server n0 m1", "no node is named `m1`"),
             ("server n0 s", "`s` is a switch, and a server has nodes"),
             ("server", "a name is missing"),

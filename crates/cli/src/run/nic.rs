@@ -76,12 +76,50 @@ fn lines(
         Some(faults) => Some(fitted(&crate::faults::text(faults, &result.counters.link), 19)),
         None => links(&result.counters.link, &format!("{size}{beside}: ")),
     });
+    lines.extend(protocol(result));
     if manner().verbose {
         let counters = &result.counters;
         lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
     }
     seen.push(Seen { size, beside, stages: result.stages(), limit: limit(result) });
     lines
+}
+
+/// What reliable operations made up for, or that others have wrong data: a line where something was wrong.
+fn protocol(result: &NicResult) -> Option<String> {
+    let undetected = result.counters.link.undetected;
+    let text = if result.choice.is_reliable {
+        let sum = |name: &str| (0..2).map(|side| counted(result, side, name)).sum::<u64>();
+        let made_up = [
+            ("CRC errors", "found corrupt by their user CRC"),
+            ("packets sent again", "sent again"),
+            ("packets refused for want of an entry", "refused for want of an entry"),
+        ];
+        let made_up = made_up.map(|(name, what)| (sum(name), what));
+        let mut parts: Vec<String> = made_up
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{} {what}", plural(*count, "packet", "s")))
+            .collect();
+        let given_up = sum(GIVEN_UP);
+        if given_up > 0 {
+            parts.push(format!("{} given up", plural(given_up, "transfer", "s")));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))?
+    } else if undetected > 0 {
+        "operations are not reliable: data of packets that are corrupt are wrong in memory".to_owned()
+    } else {
+        return None;
+    };
+    Some(fitted(&format!("{:<19}{text}", "end to end"), 19))
+}
+
+/// The counter of transfers that senders have given up.
+const GIVEN_UP: &str = "transfers given up";
+
+/// A counter of the NIC of the caller or of the other node.
+fn counted(result: &NicResult, side: usize, name: &str) -> u64 {
+    result.counters_of(side).iter().find(|(counter, _)| *counter == name).map_or(0, |(_, count)| *count)
 }
 
 /// The columns of the table.
@@ -110,8 +148,9 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
     };
     let of_each = if *processes > 1 { format!(", of each of {processes} processes") } else { String::new() };
     let text = format!(
-        "{}; {} between nodes {from} and {to}, {} {}; {how}, {} after {} that warm up{of_each}\n",
+        "{}; {}{} between nodes {from} and {to}, {} {}; {how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
+        if operation.is_reliable { "reliable " } else { "" },
         operation.verb.name(),
         by.parameter(),
         by.name(),
@@ -217,8 +256,9 @@ fn all_seen(result: &NicResult) -> Result<(), Failure> {
     }
     let lost = [0, 1].into_iter().flat_map(|side| {
         let node = result.choice.nodes[side];
+        let is_loss = |name: &str| name.ends_with("dropped") || name == GIVEN_UP;
         let dropped =
-            result.counters_of(side).iter().filter(|(name, count)| name.ends_with("dropped") && *count > 0);
+            result.counters_of(side).iter().filter(move |(name, count)| is_loss(name) && *count > 0);
         dropped.map(move |(name, count)| format!("{count} {name} in the NIC of node {node}"))
     });
     let lost: Vec<String> = lost.collect();

@@ -279,8 +279,8 @@ pub(crate) fn for_study(kind: RoutingKind) -> Option<(&'static Setting, RoutingK
 settings! {
     pub(crate) static SETTINGS;
 
-    /// How the path of a packet is chosen. Every routing but `multi-path`, `valiant`, `adaptive`, `ugal` and `par` is
-    /// deterministic: packets between two nodes take one path in each rail. On several virtual channels they may overtake
+    /// How the path of a packet is chosen. Every routing but `multi-path`, `valiant`, `adaptive`, `ugal`, `ugal-g` and `par`
+    /// is deterministic: packets between two nodes take one path in each rail. On several virtual channels they may overtake
     /// each other there, unless `nic.vc = "by-flow"`; and `switch.ascent = "adaptive"` leaves the choice among the ports up
     /// to the switches, and with it the order.
     pub(crate) ALGORITHM = "routing.algorithm", choices_of!(ROUTINGS, row => row.choice), required, example("d-mod-k"),

@@ -19,7 +19,7 @@ const QUANTITIES: &[Quantity] = &[
     ("packets and acknowledgements that links corrupted, and noticed", "/link_errors/corrupted", count),
     ("packets that links sent again", "/link_errors/repeated", count),
     ("time-outs of links", "/link_errors/timeouts", count),
-    ("packets delivered corrupt: no check showed it", "/link_errors/undetected", count),
+    ("packets delivered corrupt: no check of a link showed it", "/link_errors/undetected", count),
     ("first fault at", "/faults/broken_ns", words::time),
     ("the last change that came of faults at", "/faults/changed_ns", words::time),
     ("nothing of them changed or was lost after", "/faults/settled_ns", words::time),

@@ -98,8 +98,8 @@ settings! {
         LEAST_LOADED = "least-loaded",
     }, default("first"), for TILED, source("th-express-2.txt section 4.3.3 (P-TH-111, P-TH-112)");
 
-    /// Time from when a switch tells its neighbours its loads until it does so again, where packets choose by loads of other
-    /// switches too (`routing.algorithm = "ugal-g"`). What is told is known as long after as a flit takes.
+    /// How often a switch tells the others of its group the loads of its global links, where packets choose by them
+    /// (`routing.algorithm = "ugal-g"`); other routings need it not. The others know a load as much later as a flit would come.
     LOAD_INTERVAL = "switch.load_interval", stages(1), default("16 cycles"), for TILED, source("[assumed]");
 
     /// Which lane of the class that the routing names a packet leaves by.
@@ -112,9 +112,12 @@ settings! {
 
     /// How virtual channels share the memory of a buffer.
     ORGANISATION = "switch.buffers.organisation", one of {
-        /// A dynamically allocated multi-queue: a private part for each virtual channel, and a part for all.
+        /// A dynamically allocated multi-queue: a private part for each virtual channel, and a part for all. Where packets of
+        /// one class of virtual channels wait they take the part for all, and leave those of other classes their private parts:
+        /// under traffic that a routing in several classes cannot carry, much less is accepted than its channels could.
         DAMQ = "damq",
-        /// A statically allocated multi-queue: equal parts, one for each virtual channel.
+        /// A statically allocated multi-queue: equal parts, one for each virtual channel, so that no class takes those of
+        /// others.
         SAMQ = "samq",
     }, default("damq"), for TILED, source("th-express-2.txt section 2.1.2 (P-TH-027)");
 

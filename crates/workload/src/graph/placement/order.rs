@@ -73,8 +73,8 @@ const ALL: &str = "all";
 
 const PARTS: Parameter = Parameter {
     name: "parts",
-    expected: "parts of the machine: `nodes`, `switches`, `groups` of a dragonfly, or all that links up to a class \
-               join, such as `level-1` of a tree or `dimension-0` of a grid",
+    expected: "parts of the machine: `nodes`, `switches`, `groups` of a dragonfly, `servers`, `rails` or `pods` where \
+               servers have several NICs, or all that links up to a class join, such as `level-1` of a tree or `dimension-0` of a grid",
     default: None,
     doc: "What ranks are dealt to.",
 };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) const WITHIN: Entry = Entry {
     name: "within",
     aliases: &[],
-    doc: "every other node of the same part of the machine: its switch, group, rail, pod",
+    doc: "every other node of the same part of the machine: its switch, group, server, rail, pod",
     details: "Each with equal probability. A node that is alone in its part stays silent. within(rails) is what \
               accelerators of a rail-optimised cluster exchange by their own NICs.",
     parameters: &[PARTS],
@@ -27,8 +27,8 @@ pub(super) const BETWEEN: Entry = Entry {
 
 const PARTS: Parameter = Parameter {
     name: "parts",
-    expected: "parts of the machine: `switches`, `groups` of a dragonfly, `servers`, `rails` or `pods` of a rail-optimised \
-               tree, or all that links up to a class join, such as `level-1` of a tree",
+    expected: "parts of the machine: `switches`, `groups` of a dragonfly, `servers`, `rails` or `pods` where servers have \
+               several NICs, or all that links up to a class join, such as `level-1` of a tree",
     default: Some("switches"),
     doc: "What the parts are.",
 };
