@@ -244,6 +244,16 @@ fn edges_are_cables_and_vertices_are_nodes_or_switches() {
 }
 
 #[test]
+fn a_topology_of_slurm_in_yaml_is_the_same_tree() {
+    let text = "---\n# of the cluster\n- topology: gpus\n  block:\n    blocks:\n      - block: b1\n        nodes: n[0-3]\n\
+                - topology: fabric\n  cluster_default: true\n  tree:\n    switches:\n      - switch: top\n        \
+                children: s[0-1]\n      - switch: s0\n        nodes: n[0-3]\n      - switch: s1\n        nodes: n[4-7]\n";
+    let (folder, report) = imported("slurm-yaml", &[("topology.yaml", text)], &[]);
+    says(&report, &["3 switches, 8 nodes, 10 cables, 2 of them", "other topologies than `fabric`: 1"]);
+    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["link s0:0 - n0", "switch top s0 s1\n"]);
+}
+
+#[test]
 fn a_topology_of_slurm_is_a_tree() {
     let text = "# ours\nSwitchName=s0 Nodes=n[0-3,7]\nSwitchName=s1 Nodes=n[08-10]\nSwitchName=top \\\n Switches=s[0-1]\n";
     let (folder, report) = imported("slurm", &[("topology.conf", text)], &[]);

@@ -13,7 +13,7 @@ pub enum Format {
     Booksim,
     /// Lists of edges.
     Edges,
-    /// `topology.conf` of Slurm.
+    /// `topology.conf` and `topology.yaml` of Slurm.
     Slurm,
     /// GraphML.
     Graphml,

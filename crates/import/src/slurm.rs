@@ -1,4 +1,4 @@
-//! `topology.conf` of Slurm, for its plugin `topology/tree`.
+//! `topology.conf` of Slurm, for its plugin `topology/tree`; and `topology.yaml`, which says the same ([`yaml`]).
 //!
 //! ```text
 //! SwitchName=s0 Nodes=n[0-3,7]
@@ -9,6 +9,7 @@
 //! It says which switch is below which, and not by how many cables: one is taken.
 
 mod hostlist;
+mod yaml;
 
 use crate::fabric::{Cable, End, Fabric, NicPort, Read, Switch};
 use crate::lines::{Text, lines};
@@ -26,7 +27,8 @@ const LIST: &str = "names, such as n[0-3,7],login, of which there are at most 10
 /// Whether `line` is one of such a file.
 pub(crate) fn is_line(line: &str) -> bool {
     let key = line.split('=').next().unwrap_or("");
-    ["switchname", "blockname"].contains(&key.trim().to_ascii_lowercase().as_str()) && line.contains('=')
+    let is_conf = ["switchname", "blockname"].contains(&key.trim().to_ascii_lowercase().as_str());
+    is_conf && line.contains('=') || yaml::is_line(line)
 }
 
 /// Reads such a file.
@@ -38,22 +40,10 @@ pub(crate) fn read(source: &Arc<Source>) -> Read<Fabric> {
         nodes: BTreeMap::new(),
         below: Vec::new(),
     };
-    let mut whole = String::new();
-    let mut begin = None;
-    for line in lines(&source.text) {
-        let body = line.text.split('#').next().unwrap_or("").trim();
-        let span = begin.get_or_insert(line.span()).start..line.span().end;
-        whole.push_str(body.strip_suffix('\\').unwrap_or(body));
-        // A line that ends so goes on in the next one.
-        if body.ends_with('\\') {
-            whole.push(' ');
-            continue;
-        }
-        if !whole.trim().is_empty() {
-            reader.line(&whole, &span);
-        }
-        whole.clear();
-        begin = None;
+    if yaml::is_yaml(&reader.text) {
+        yaml::read(&mut reader);
+    } else {
+        reader.read_lines(source);
     }
     reader.join();
     let Reader { text, mut fabric, .. } = reader;
@@ -72,6 +62,26 @@ struct Reader {
 }
 
 impl Reader {
+    fn read_lines(&mut self, source: &Source) {
+        let mut whole = String::new();
+        let mut begin = None;
+        for line in lines(&source.text) {
+            let body = line.text.split('#').next().unwrap_or("").trim();
+            let span = begin.get_or_insert(line.span()).start..line.span().end;
+            whole.push_str(body.strip_suffix('\\').unwrap_or(body));
+            // A line that ends so goes on in the next one.
+            if body.ends_with('\\') {
+                whole.push(' ');
+                continue;
+            }
+            if !whole.trim().is_empty() {
+                self.line(&whole, &span);
+            }
+            whole.clear();
+            begin = None;
+        }
+    }
+
     fn line(&mut self, line: &str, span: &Range<usize>) {
         let (mut name, mut lists) = (None, Vec::new());
         for word in line.split_whitespace() {
@@ -87,8 +97,13 @@ impl Reader {
                 }
             }
         }
+        self.switch(name, &lists, span, FORM);
+    }
+
+    /// A switch with lists of nodes, or of switches, that are below it. `form` is how it reads.
+    fn switch(&mut self, name: Option<&str>, lists: &[(bool, &str)], span: &Range<usize>, form: &str) {
         let Some(name) = name.filter(|name| !name.is_empty()) else {
-            return self.text.wrong(span, "the name of the switch is missing", FORM);
+            return self.text.wrong(span, "the name of the switch is missing", form);
         };
         let switch = self.fabric.switches.len();
         if let Some((_, first)) = self.switches.insert(name.to_owned(), (switch, span.clone())) {
@@ -96,7 +111,7 @@ impl Reader {
             self.text.contradicts(span, message, (&first, "one line for each switch"));
         }
         self.fabric.switches.push(Switch { name: name.to_owned(), ..Switch::default() });
-        for (is_nodes, list) in lists {
+        for &(is_nodes, list) in lists {
             let Some(names) = hostlist::expanded(list) else {
                 let message = format!("`{}` is not a list of names", show(list));
                 return self.text.wrong(span, message, LIST);
