@@ -71,6 +71,7 @@ gallery! {
     whether_minimal_routing_is_enough "08-dragonfly"
     which_of_three_topologies "09-three-topologies"
     whether_a_fabric_has_credit_loops "10-credit-loops"
+    what_a_cube_mesh_carries "11-cube-mesh"
 }
 
 #[test]
