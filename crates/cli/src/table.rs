@@ -236,6 +236,16 @@ pub(crate) fn facts(session: &Session, facts: &Facts) -> String {
         plural(facts.switches_per_rail, "switch", "es"),
         plural(facts.links_per_rail, "link", "s"),
     );
+    if facts.servers > 0 {
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{} with {} NICs, each of which is a node: {} rails of one network",
+            plural(facts.servers, "server", "s"),
+            facts.nics_max,
+            facts.nics_max
+        );
+    }
     text.push_str(&bandwidths(facts));
     let diameter = facts.distances.last().map_or(0, |distance| distance.hops);
     // Writing to a string does not fail.

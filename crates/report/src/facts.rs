@@ -18,6 +18,10 @@ pub struct Facts {
     pub switches_per_rail: u32,
     /// Links of one rail.
     pub links_per_rail: u32,
+    /// Servers that have several NICs, each of which is a node; none where a node is on its own.
+    pub servers: u32,
+    /// The most NICs of one of them.
+    pub nics_max: u32,
     /// Links of one rail that join the two halves of the nodes; `None` for an irregular topology.
     pub bisection_links: Option<u64>,
     /// The part of a flit a cycle that each of them carries; `None` where links between switches have several rates.
@@ -88,11 +92,14 @@ impl Facts {
                 Some(Distance { hops, share, latency_min_ns: nanos(least), latency_max_ns: nanos(most) })
             })
             .collect();
+        let servers = topology.servers().iter().filter(|nics| nics.len() > 1);
         Facts {
             nodes,
             rails: fabric.rails,
             switches_per_rail: topology.switches(),
             links_per_rail: topology.links().len() as u32,
+            servers: servers.clone().count() as u32,
+            nics_max: servers.map(Vec::len).max().unwrap_or(1) as u32,
             bisection_links: topology.bisection_links(),
             bisection_rate: rate_between_switches(fabric).map(Rate::as_f64),
             injection_bits_per_second: bits_per_second(machine, Rate::FULL),
@@ -141,6 +148,9 @@ impl Facts {
             "distances": distances,
             "memory_bytes": self.memory_bytes,
         });
+        if self.servers > 0 {
+            facts["servers"] = json!({ "count": self.servers, "nics_max": self.nics_max });
+        }
         if !self.roundings.is_empty() {
             let rounding =
                 |it: &Rounding| json!({ "what": it.what, "exact_cycles": it.exact, "cycles": it.cycles });

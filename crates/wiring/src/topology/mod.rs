@@ -290,6 +290,12 @@ impl Topology {
         self.wires.len() as u32
     }
 
+    /// The servers that have several NICs: the nodes that these are.
+    #[must_use]
+    pub fn servers(&self) -> &[Vec<NodeId>] {
+        &self.servers
+    }
+
     /// The links.
     #[must_use]
     pub fn links(&self) -> &[Link] {
