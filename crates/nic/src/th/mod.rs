@@ -66,11 +66,13 @@
 //!     5). A descriptor that holds its data, or asks for data, is one packet as in point 4. What is said is a packet of
 //!     `control` bytes.
 //! 12. **A sender context** is taken when a unit takes the descriptor. If none is free when a unit looks for one, it passes
-//!     over the queues whose first descriptor is reliable, that of requests included; no other queue waits. A descriptor is
-//!     counted when it is passed over first. When a context is free again units look.
+//!     over all queues whose first descriptor is reliable, that of requests included; no other queue waits. A descriptor is
+//!     counted when it is passed over first, also if the unit finds another one before it comes to that queue.
+//!     When a context is free again units look.
 //! 13. **Set-up.** When the descriptor is decoded SETUP is said, and then its packet is made or its data are asked for as in
 //!     points 4 and 5. A packet that is there before the transfer is open waits, its data in the buffer of the unit. When it is
-//!     open these can be sent, in order, behind what its unit has; later ones at once. What is said is kept in one queue, in
+//!     open these can be sent, in order, behind what its unit has; later ones at once. A packet has gone out, as
+//!     [`end_to_end`] says it, from when it can be sent. What is said is kept in one queue, in
 //!     order. The network interface takes from there before it takes packets of units, and otherwise as in point 6.
 //! 14. **Sending again.** With each NACK that has packets go out again that were not to, the transfer is put behind others in a
 //!     queue. A unit of its own, which takes no descriptors and whose turn in the network interface is behind that of all
@@ -97,7 +99,7 @@
 //!     units look for descriptors. Its other data are read, and dropped when they are there.
 //!
 //! Time that a packet waits for its transfer to be open, and from when its descriptor was decoded until it is taken to be sent
-//! again, is that of the *connection*.
+//! again, or until DONE is heard for the event that its operation has left, is that of the *connection*.
 //!
 //! What comes of something in no time comes at once, before whatever else has that date.
 
