@@ -1,15 +1,17 @@
 //! The protocol engine: units, transfers, and the network interface that sends their packets.
 
 use super::bus::Purpose;
+use super::connection::Saying;
 use super::submission::Descriptor;
 use super::translation::Waiter;
 use super::{
-    Address, Completion, Content, Due, Header, Host, Name, NodeId, Operation, Part, RailId, Stage, Story,
-    Verb,
+    Address, Completion, Content, Due, Header, Host, Name, NodeId, Operation, Parcel, Part, RailId, Stage,
+    Story, Verb,
 };
 use crate::host::translation::Page;
 use flitway_nic::host::program::CompletionKind;
 use flitway_nic::th::REQUEST;
+use flitway_nic::th::end_to_end::{ContextUse, DataTag};
 
 /// What a unit carries out.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +28,14 @@ pub(super) struct Job {
     /// Where they go in the other node; of a get, where they are.
     pub(super) there: Address,
     pub(super) tells_left: bool,
+    pub(super) is_reliable: bool,
+    /// Its context, if it is reliable and a unit has taken it.
+    pub(super) sender: Option<ContextUse>,
+    /// What is read of its data: all, or those of a packet that is sent again.
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    /// That packet.
+    pub(super) again: Option<DataTag>,
 }
 
 impl Job {
@@ -39,6 +49,11 @@ impl Job {
             here: operation.local(name.1),
             there: operation.remote(),
             tells_left: operation.tells_left,
+            is_reliable: operation.is_reliable,
+            sender: None,
+            begin: 0,
+            end: operation.bytes,
+            again: None,
         }
     }
 }
@@ -46,39 +61,48 @@ impl Job {
 /// A packet that a unit has made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outbound {
-    node: NodeId,
-    header: Header,
-    payload: u16,
+    pub(super) node: NodeId,
+    pub(super) header: Header,
+    pub(super) payload: u16,
     /// Where its data are in this node, if it has any.
-    from: Option<Address>,
+    pub(super) from: Option<Address>,
     /// Bytes in the buffer of the unit.
-    buffered: u64,
-    tells_left: bool,
-    story: Story,
+    pub(super) buffered: u64,
+    pub(super) tells_left: bool,
+    /// Its context and what names it, if it is reliable; the latter when it can be sent.
+    pub(super) sender: Option<ContextUse>,
+    pub(super) tag: Option<DataTag>,
+    pub(super) story: Story,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Unit {
     pub(super) is_busy: bool,
     /// The transfer that it asks data for.
-    asking: Option<Transfer>,
+    pub(super) asking: Option<Transfer>,
     /// Bytes that it has asked for and not sent on.
-    buffered: u64,
+    pub(super) buffered: u64,
     /// Reads under way: of which job, how much, and its story; then what has been read and not cut.
     reads: Vec<(Job, u64, Story)>,
     /// Bytes that have been cut of the job that is read now, and that have been read of it.
     cut: u64,
     read: u64,
-    packets: Vec<Outbound>,
+    pub(super) packets: Vec<Outbound>,
 }
 
 #[derive(Debug)]
-struct Transfer {
+pub(super) struct Transfer {
     job: Job,
     asked: u64,
     page: Option<Page>,
     waits: bool,
     story: Story,
+}
+
+impl Transfer {
+    pub(super) fn of(job: Job, story: Story) -> Self {
+        Transfer { job, asked: job.begin, page: None, waits: false, story }
+    }
 }
 
 impl Unit {
@@ -90,11 +114,14 @@ impl Unit {
 impl Host {
     /// `unit` takes a descriptor.
     pub(super) fn take(&mut self, unit: usize, descriptor: Descriptor) {
-        let Descriptor { job, mut story, .. } = descriptor;
+        let Descriptor { mut job, mut story, .. } = descriptor;
         story.pass(Part::Submission, self.around.at);
         self.units[unit].is_busy = true;
-        if self.units.iter().all(|unit| unit.is_busy) {
+        if self.units[..self.settings.units as usize].iter().all(|unit| unit.is_busy) {
             self.all_busy_since = Some(self.around.at.0);
+        }
+        if job.is_reliable {
+            self.take_context(unit, &mut job);
         }
         let decoded = self.around.after(self.settings.decode);
         story.pass(Part::Engine, decoded);
@@ -105,7 +132,7 @@ impl Host {
     }
 
     /// Whether a descriptor neither holds its data nor asks for data.
-    fn is_transfer(&self, job: &Job) -> bool {
+    pub(super) fn is_transfer(&self, job: &Job) -> bool {
         match job.verb {
             Verb::Send => false,
             Verb::Put => job.bytes > self.settings.immediate.into(),
@@ -123,20 +150,32 @@ impl Host {
 
     /// A unit has decoded a descriptor: it makes one packet, or begins a transfer.
     pub(super) fn decoded(&mut self, unit: usize, job: Job, story: Story) {
+        if let Some(sender) = job.sender {
+            self.set_up(sender, story);
+        }
         if self.is_transfer(&job) {
-            self.units[unit].asking = Some(Transfer { job, asked: 0, page: None, waits: false, story });
+            self.units[unit].asking = Some(Transfer::of(job, story));
             self.ask_for_data(unit);
             return;
         }
-        let header = Host::header(&job, job.there, job.bytes);
+        let packet = Host::whole(&job, None, story);
+        match job.sender {
+            Some(sender) => self.is_there(sender, packet),
+            None => self.units[unit].packets.push(packet),
+        }
+        self.transmit();
+    }
+
+    /// The packet of a descriptor that holds its data, or asks for data.
+    pub(super) fn whole(job: &Job, tag: Option<DataTag>, story: Story) -> Outbound {
+        let header = Host::header(job, job.there, job.bytes);
         let (payload, from) = match job.verb {
             Verb::Send | Verb::Put => (job.bytes as u16, Some(job.here)),
             _ => (REQUEST, None),
         };
-        let Job { node, tells_left, .. } = job;
-        let packet = Outbound { node, header, payload, from, buffered: 0, tells_left, story };
-        self.units[unit].packets.push(packet);
-        self.transmit();
+        let Job { node, sender, .. } = *job;
+        let tells_left = job.tells_left && !job.is_reliable;
+        Outbound { node, header, payload, from, buffered: 0, tells_left, sender, tag, story }
     }
 
     fn header(job: &Job, to: Address, bytes: u64) -> Header {
@@ -152,13 +191,13 @@ impl Host {
     }
 
     /// A unit asks for data, as long as they fit, and the page is known.
-    fn ask_for_data(&mut self, unit: usize) {
+    pub(super) fn ask_for_data(&mut self, unit: usize) {
         let greatest = u64::from(self.settings.host.bus.read_request);
         loop {
             let Unit { asking, buffered, .. } = &mut self.units[unit];
             let Some(transfer) = asking else { return };
             let from = transfer.job.here.after(transfer.asked);
-            let left = transfer.job.bytes - transfer.asked;
+            let left = transfer.job.end - transfer.asked;
             let bytes = left.min(greatest - from.byte % greatest);
             if transfer.waits || *buffered + bytes > self.settings.unit_buffer.into() {
                 return;
@@ -183,7 +222,7 @@ impl Host {
         let transfer = self.units[unit].asking.as_mut().expect("a transfer waits");
         transfer.story.pass(Part::Translation, self.around.at);
         let from = transfer.job.here.byte + transfer.asked;
-        let bytes = (transfer.job.bytes - transfer.asked).min(greatest - from % greatest);
+        let bytes = (transfer.job.end - transfer.asked).min(greatest - from % greatest);
         self.request_data(unit, bytes);
         self.ask_for_data(unit);
     }
@@ -196,11 +235,15 @@ impl Host {
         transfer.asked += bytes;
         state.buffered += bytes;
         state.reads.push((transfer.job, bytes, transfer.story));
-        let has_asked_all = transfer.asked == transfer.job.bytes;
+        let has_asked_all = transfer.asked == transfer.job.end;
         self.read(Purpose::Data(unit), bytes as u32);
         if has_asked_all {
             self.units[unit].asking = None;
-            self.unit_ready(unit);
+            if unit == self.settings.units as usize {
+                self.send_again();
+            } else {
+                self.unit_ready(unit);
+            }
         }
     }
 
@@ -210,34 +253,56 @@ impl Host {
         assert_eq!(asked, bytes, "reads are completed in order");
         story.pass(Part::Read, self.around.at);
         self.units[unit].read += bytes;
-        let mtu = u64::from(self.settings.mtu);
         loop {
             let Unit { cut, read, .. } = self.units[unit];
-            let to = job.there.after(cut);
-            let bytes = (job.bytes - cut).min(mtu - to.byte % mtu);
-            if bytes == 0 || cut + bytes > read {
+            let cut = job.begin + cut;
+            let bytes = self.cut(&job, cut);
+            if cut == job.end || cut + bytes > job.begin + read {
                 break;
             }
             let packet = Outbound {
                 node: job.node,
-                header: Host::header(&job, to, bytes),
+                header: Host::header(&job, job.there.after(cut), bytes),
                 payload: bytes as u16,
                 from: Some(job.here.after(cut)),
                 buffered: bytes,
-                tells_left: job.tells_left,
+                tells_left: job.tells_left && !job.is_reliable,
+                sender: job.sender,
+                tag: job.again,
                 story,
             };
             self.units[unit].cut += bytes;
-            self.units[unit].packets.push(packet);
+            self.cut_is_there(unit, packet);
         }
-        if self.units[unit].cut == job.bytes {
+        if self.units[unit].cut == job.end - job.begin {
             self.units[unit].cut = 0;
             self.units[unit].read = 0;
         }
         self.transmit();
     }
 
-    /// The network interface takes packets of units, in turns, for the NIC ports that have room, in turns.
+    /// Data of the next packet of a transfer, from `cut` on.
+    fn cut(&self, job: &Job, cut: u64) -> u64 {
+        let mtu = u64::from(self.settings.mtu);
+        match job.is_reliable {
+            true => self.reliable_cut(job, cut),
+            false => (job.bytes - cut).min(mtu - job.there.after(cut).byte % mtu),
+        }
+    }
+
+    /// The data of a packet are there.
+    fn cut_is_there(&mut self, unit: usize, packet: Outbound) {
+        match packet.sender {
+            Some(sender) if !self.connections.lives(sender) => {
+                self.units[unit].buffered -= packet.buffered;
+                self.ask_for_data(unit);
+            }
+            Some(sender) if packet.tag.is_none() => self.is_there(sender, packet),
+            _ => self.units[unit].packets.push(packet),
+        }
+    }
+
+    /// The network interface takes what is said, then packets of units, in turns, for the NIC ports that have room, in turns.
     pub(super) fn transmit(&mut self) {
         let (units, rails) = (self.units.len(), self.in_port.len());
         loop {
@@ -245,12 +310,20 @@ impl Host {
             let unit = turns.find(|&unit| !self.units[unit].packets.is_empty());
             let mut turns = (0..rails).map(|step| (self.rail_turn + step) % rails);
             let rail = turns.find(|&rail| self.in_port[rail] < self.settings.port_packets);
-            let (Some(unit), Some(rail)) = (unit, rail) else { return };
+            let Some(rail) = rail else { return };
+            let handed = self.around.after(self.settings.transmit);
+            if !self.connections.said.is_empty() {
+                self.rail_turn = (rail + 1) % rails;
+                self.in_port[rail] += 1;
+                let saying = self.connections.said.remove(0);
+                self.around.ask(handed, Due::Said(RailId(rail as u32), saying));
+                continue;
+            }
+            let Some(unit) = unit else { return };
             (self.unit_turn, self.rail_turn) = ((unit + 1) % units, (rail + 1) % rails);
             self.in_port[rail] += 1;
             let packet = self.units[unit].packets.remove(0);
-            self.around
-                .ask(self.around.after(self.settings.transmit), Due::Handed(RailId(rail as u32), packet));
+            self.around.ask(handed, Due::Handed(RailId(rail as u32), packet));
             self.units[unit].buffered -= packet.buffered;
             self.ask_for_data(unit);
         }
@@ -258,11 +331,16 @@ impl Host {
 
     /// A packet is at the NIC port.
     pub(super) fn handed(&mut self, rail: RailId, mut packet: Outbound) {
+        if let Some(sender) = packet.sender {
+            self.begin_sender_timer(sender);
+        }
         packet.story.pass(Part::Interface, self.around.at);
         let data = packet.from.and_then(|from| self.around.memory.read(from, packet.header.bytes));
-        let content = Content { header: packet.header, story: packet.story, data };
-        let number = self.around.hand(packet.node, rail, packet.payload, content);
-        self.in_source_queues.push((rail, number, packet));
+        let content = Content { header: packet.header, story: packet.story, data, tag: packet.tag };
+        let more = if packet.tag.is_some() { self.settings.end_to_end.overhead } else { 0 };
+        let payload = packet.payload + more as u16;
+        let number = self.around.hand(packet.node, rail, payload, Parcel::Data(Box::new(content)));
+        self.in_source_queues.push((rail, number, Some(packet)));
         self.counts.packets += 1;
         if packet.tells_left {
             let header = &packet.header;
@@ -272,15 +350,30 @@ impl Host {
         }
     }
 
+    /// What is said is at the NIC port.
+    pub(super) fn handed_saying(&mut self, rail: RailId, saying: Saying) {
+        let Saying { to, message, timer } = saying;
+        if let Some(sender) = timer {
+            self.begin_sender_timer(sender);
+        }
+        let payload = self.settings.end_to_end.control as u16;
+        let number = self.around.hand(to, rail, payload, Parcel::Said(message));
+        self.in_source_queues.push((rail, number, None));
+        self.counts.packets += 1;
+    }
+
     /// A packet has left the source queue of a NIC port.
     pub(super) fn has_left(&mut self, rail: RailId, number: u64) {
         let place = self.in_source_queues.iter().position(|it| (it.0, it.1) == (rail, number));
         let (_, _, packet) = self.in_source_queues.remove(place.expect("a packet leaves where it was"));
         self.in_port[rail.index()] -= 1;
-        if packet.tells_left && self.has_left_whole(&packet) {
+        if let Some(packet) = packet
+            && packet.tells_left
+            && self.has_left_whole(&packet)
+        {
             let (name, mut story) = (packet.header.name, packet.story);
             story.pass_stage(Stage::NicPort, self.around.at);
-            self.begin_event(name.1, completion(CompletionKind::Left, name, packet.header.of, story));
+            self.begin_event(name.1, completion(CompletionKind::Left, name, packet.header.of, story), None);
         }
         self.transmit();
     }
@@ -289,8 +382,8 @@ impl Host {
     fn has_left_whole(&mut self, packet: &Outbound) -> bool {
         let is_of = |name: Name| name == packet.header.name;
         let handed: u64 = self.leaving.iter().filter(|(name, _)| is_of(*name)).map(|it| it.1).sum();
-        let waits =
-            self.in_source_queues.iter().any(|(_, _, other)| other.tells_left && is_of(other.header.name));
+        let mut in_source_queues = self.in_source_queues.iter().filter_map(|it| it.2);
+        let waits = in_source_queues.any(|other| other.tells_left && is_of(other.header.name));
         let is_whole = handed == packet.header.of && !waits;
         if is_whole {
             self.leaving.retain(|(name, _)| !is_of(*name));

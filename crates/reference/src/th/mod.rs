@@ -4,6 +4,7 @@
 //! The fabric around it is the fast one: it has its own reference models.
 
 mod bus;
+mod connection;
 mod engine;
 mod processor;
 mod receive;
@@ -13,6 +14,7 @@ mod translation;
 use crate::host::model::{Around, Model, Modelled};
 use crate::host::translation::Translations;
 use bus::{Bus, Read};
+use connection::{Connections, Saying};
 use engine::{Job, Outbound, Unit};
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
@@ -22,6 +24,7 @@ use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, Operation, Program, Verb};
 use flitway_nic::host::story::{Stage, Story, Unit as Part};
 use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
+use flitway_nic::th::end_to_end::{ContextUse, DataTag, Message};
 use flitway_nic::th::{ThCounts, ThSettings};
 use flitway_wiring::{NodeId, RailId};
 use processor::Processor;
@@ -31,10 +34,21 @@ use translation::Waiter;
 
 /// What a packet says.
 #[derive(Clone, Debug)]
+pub enum Parcel {
+    /// Data, or it asks for data.
+    Data(Box<Content>),
+    /// What one end of a reliable transfer says to the other.
+    Said(Message),
+}
+
+/// What a packet with data, or that asks for data, says.
+#[derive(Clone, Debug)]
 pub struct Content {
     header: Header,
     story: Story,
     data: Option<Box<[u8]>>,
+    /// What names it, if it is reliable.
+    tag: Option<DataTag>,
 }
 
 /// Which operation: its node, its process, its number there.
@@ -62,8 +76,8 @@ struct Header {
 enum Due {
     /// A processor may be free.
     Free(u8),
-    /// Memory has completion for a process, from one of its rings.
-    Visible(u8, Ring, Completion),
+    /// Memory has completion for a process, from one of its rings; of a transfer to a receiver context if it is reliable.
+    Visible(u8, Ring, Completion, Option<ContextUse>),
     /// The process has seen them.
     Seen(u8, Ring, Completion),
     /// A processor has written a burst of so many bytes of a descriptor, or of its doorbell; it may be the last.
@@ -84,8 +98,10 @@ enum Due {
     Decoded(usize, Job, Story),
     /// A packet is handed to the NIC port of a rail.
     Handed(RailId, Outbound),
+    /// What is said is handed to it.
+    Said(RailId, Saying),
     /// A packet has been parsed.
-    Parsed(Content),
+    Parsed(Delivery, Parcel),
     /// So many bytes of the receive buffer are free.
     Left(u64),
     /// Memory has bytes.
@@ -94,12 +110,18 @@ enum Due {
     Entries(u8, Ring, u32),
     /// What waits for an entry has waited long enough.
     GivesUp(u8, Ring, u64),
+    /// The date of the timer of a sender context.
+    SenderTimer(ContextUse),
+    /// The date of the timer of a receiver context.
+    ReceiverTimer(ContextUse),
+    /// A sender has backed off.
+    BackedOff(ContextUse),
 }
 
 /// A host with its NIC and its programs.
 #[derive(Debug)]
 struct Host {
-    around: Around<Content, Due>,
+    around: Around<Parcel, Due>,
     settings: ThSettings,
     processors: Vec<Processor>,
     bus: Bus,
@@ -114,6 +136,7 @@ struct Host {
     sdq_turn: usize,
     /// By group: descriptors that it still has room for.
     group_room: Vec<u32>,
+    /// Those that take descriptors, then the one that sends again.
     units: Vec<Unit>,
     /// Since when all units are busy, if they are, and for how long they have been before.
     all_busy_since: Option<u64>,
@@ -123,8 +146,8 @@ struct Host {
     rail_turn: usize,
     /// By rail: packets in the source queue or on their way there.
     in_port: Vec<u32>,
-    /// Packets in source queues: rail, content, and what was sent.
-    in_source_queues: Vec<(RailId, u64, Outbound)>,
+    /// Packets in source queues: rail, content, and what was sent, unless it was said.
+    in_source_queues: Vec<(RailId, u64, Option<Outbound>)>,
     /// Bytes that have been handed over, of operations of which not all have left and that want to know.
     leaving: Vec<(Name, u64)>,
     /// Packets in the NIC ports, in the order of delivery.
@@ -136,6 +159,7 @@ struct Host {
     /// By process: MPQ and EQ.
     rings: Vec<[receive::RingState; 2]>,
     atc: Translations<Waiter>,
+    connections: Connections,
     counts: ThCounts,
 }
 
@@ -146,7 +170,7 @@ pub fn host(
     place: Place,
     memory: Memory,
     programs: Vec<Box<dyn Program>>,
-    surroundings: Surroundings<Content>,
+    surroundings: Surroundings<Parcel>,
 ) -> Box<dyn AnyHost> {
     let ThSettings { hdqs, hdq_depth, sdqs, sdq_depth, sdq_groups, group_room, .. } = *settings;
     let (processes, sdqs) = (programs.len(), sdqs as usize);
@@ -161,7 +185,7 @@ pub fn host(
         reading: vec![Vec::new(); sdqs],
         sdq_turn: 0,
         group_room: vec![group_room; sdq_groups as usize],
-        units: (0..settings.units).map(|_| Unit::default()).collect(),
+        units: (0..=settings.units).map(|_| Unit::default()).collect(),
         all_busy_since: None,
         all_busy: 0,
         unit_turn: 0,
@@ -174,6 +198,7 @@ pub fn host(
         written: Vec::new(),
         rings: (0..processes).map(|_| receive::rings(settings)).collect(),
         atc: Translations::new(&settings.atc),
+        connections: Connections::new(settings),
         counts: ThCounts::default(),
     };
     (0..processes).for_each(|process| host.around.ask(Picos(0), Due::Free(process as u8)));
@@ -181,21 +206,23 @@ pub fn host(
 }
 
 impl Model for Host {
-    type Content = Content;
+    type Content = Parcel;
     type Due = Due;
 
-    fn around(&self) -> &Around<Content, Due> {
+    fn around(&self) -> &Around<Parcel, Due> {
         &self.around
     }
 
-    fn around_mut(&mut self) -> &mut Around<Content, Due> {
+    fn around_mut(&mut self) -> &mut Around<Parcel, Due> {
         &mut self.around
     }
 
     fn handle(&mut self, due: Due) {
         match due {
             Due::Free(process) => self.next_task(process),
-            Due::Visible(process, ring, completion) => self.visible(process, ring, completion),
+            Due::Visible(process, ring, completion, receiver) => {
+                self.visible(process, ring, completion, receiver);
+            }
             Due::Seen(process, ring, completion) => self.seen(process, ring, &completion),
             Due::Burst(queue, descriptor, bytes, is_last) => self.burst(queue, descriptor, bytes, is_last),
             Due::Written(queue, descriptor) => self.in_hdq(queue, descriptor),
@@ -206,16 +233,20 @@ impl Model for Host {
             Due::Ready(unit) => self.unit_ready(unit),
             Due::Decoded(unit, job, story) => self.decoded(unit, job, story),
             Due::Handed(rail, packet) => self.handed(rail, packet),
-            Due::Parsed(content) => self.parsed(content),
+            Due::Said(rail, saying) => self.handed_saying(rail, saying),
+            Due::Parsed(delivery, parcel) => self.parsed(&delivery, parcel),
             Due::Left(bytes) => self.has_left_buffer(bytes),
             Due::Landed(to, data) => self.around.memory.write(to, &data),
             Due::Entries(process, ring, count) => self.entries_free(process, ring, count),
             Due::GivesUp(process, ring, number) => self.gives_up(process, ring, number),
+            Due::SenderTimer(sender) => self.sender_date(sender),
+            Due::ReceiverTimer(receiver) => self.receiver_date(receiver),
+            Due::BackedOff(sender) => self.backed_off(sender),
         }
     }
 
-    fn receive(&mut self, delivery: &Delivery, content: Content) {
-        self.arrive(delivery, content);
+    fn receive(&mut self, delivery: &Delivery, parcel: Parcel) {
+        self.arrive(delivery, parcel);
     }
 
     fn sent(&mut self, rail: RailId, number: u64) {
@@ -230,24 +261,26 @@ impl Model for Host {
         let ThCounts { descriptors, fetches, packets, held, waited, dropped } = self.counts;
         let AtcCounts { hits, misses, replaced } = self.atc.counts;
         let now_busy = self.all_busy_since.map_or(0, |since| at.0 - since);
+        let mut nic = vec![
+            ("descriptors of HDQs", descriptors[0]),
+            ("descriptors of SDQs", descriptors[1]),
+            ("requests of other nodes", descriptors[2]),
+            ("reads of descriptors", fetches),
+            ("packets sent", packets),
+            ("packets held in the NIC port", held),
+            ("mini-packets that waited for an entry", waited[0]),
+            ("events that waited for an entry", waited[1]),
+            ("mini-packets dropped", dropped[0]),
+            ("events dropped", dropped[1]),
+            ("translations in the ATC", hits),
+            ("translations read from memory", misses),
+            ("translations replaced", replaced),
+        ];
+        nic.extend(self.connections.counts());
         HostCounts {
             bus: self.bus.counts,
             busy: self.processors.iter().map(|processor| processor.busy).collect(),
-            nic: vec![
-                ("descriptors of HDQs", descriptors[0]),
-                ("descriptors of SDQs", descriptors[1]),
-                ("requests of other nodes", descriptors[2]),
-                ("reads of descriptors", fetches),
-                ("packets sent", packets),
-                ("packets held in the NIC port", held),
-                ("mini-packets that waited for an entry", waited[0]),
-                ("events that waited for an entry", waited[1]),
-                ("mini-packets dropped", dropped[0]),
-                ("events dropped", dropped[1]),
-                ("translations in the ATC", hits),
-                ("translations read from memory", misses),
-                ("translations replaced", replaced),
-            ],
+            nic,
             full: vec![("units of the protocol engine", self.all_busy + now_busy)],
             ..HostCounts::default()
         }
@@ -263,5 +296,6 @@ impl Model for Host {
             && self.written.is_empty()
             && self.rings.iter().flatten().all(receive::RingState::is_idle)
             && self.atc.is_idle()
+            && self.connections.is_idle()
     }
 }

@@ -4,6 +4,7 @@ use super::submission::Descriptor;
 use super::{Completion, Due, Host, Operation, Part, Program, Ring, Story};
 use flitway_engine::Picos;
 use flitway_nic::host::program::Submission;
+use flitway_nic::th::end_to_end::ContextUse;
 
 #[derive(Debug)]
 pub(super) struct Processor {
@@ -49,7 +50,17 @@ impl Host {
         &mut self.processors[usize::from(process)]
     }
 
-    pub(super) fn visible(&mut self, process: u8, ring: Ring, completion: Completion) {
+    /// A process begins to see completion; of a reliable transfer, `receiver` says DONE just before.
+    pub(super) fn visible(
+        &mut self,
+        process: u8,
+        ring: Ring,
+        completion: Completion,
+        receiver: Option<ContextUse>,
+    ) {
+        if let Some(receiver) = receiver {
+            self.finished(receiver);
+        }
         self.processor(process).todo.push(Task::See(ring, completion));
         self.next_task(process);
     }

@@ -3,18 +3,19 @@
 use super::engine::{Job, completion};
 use super::submission::Descriptor;
 use super::translation::Waiter;
-use super::{Completion, Content, Due, Header, Host, Name, Part, Story, Verb};
+use super::{Completion, Content, Due, Header, Host, Name, Parcel, Part, Story, Verb};
 use crate::host::cross;
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use flitway_nic::host::program::CompletionKind;
+use flitway_nic::th::end_to_end::DataTag;
 use flitway_nic::th::{DOORBELL, ENTRY_HEAD, EVENT, REQUEST, ThSettings};
 
 /// A packet that the NIC port keeps.
 #[derive(Debug)]
 pub(super) struct Arrived {
     delivery: Delivery,
-    content: Content,
+    parcel: Parcel,
 }
 
 /// A ring in the memory of a process.
@@ -29,14 +30,15 @@ pub(super) enum Ring {
 pub(super) enum Write {
     Mini(Content),
     Data(Content),
-    Event(u8, Completion),
+    /// Of a reliable transfer, with the packet that has been written last.
+    Event(u8, Completion, Option<DataTag>),
 }
 
 impl Write {
     fn story(&mut self) -> &mut Story {
         match self {
             Write::Mini(content) | Write::Data(content) => &mut content.story,
-            Write::Event(_, completion) => &mut completion.story,
+            Write::Event(_, completion, _) => &mut completion.story,
         }
     }
 }
@@ -79,9 +81,11 @@ impl Host {
     }
 
     /// A packet is in the NIC port.
-    pub(super) fn arrive(&mut self, delivery: &Delivery, mut content: Content) {
-        cross(&self.around.surroundings, &mut content.story, delivery);
-        self.arrived.push(Arrived { delivery: *delivery, content });
+    pub(super) fn arrive(&mut self, delivery: &Delivery, mut parcel: Parcel) {
+        if let Parcel::Data(content) = &mut parcel {
+            cross(&self.around.surroundings, &mut content.story, delivery);
+        }
+        self.arrived.push(Arrived { delivery: *delivery, parcel });
         if !self.drain() {
             self.counts.held += 1;
         }
@@ -89,19 +93,20 @@ impl Host {
 
     /// Drains packets, the first first, as long as there is room: whether none is left.
     fn drain(&mut self) -> bool {
-        while let Some(Arrived { delivery, content }) = self.arrived.first() {
+        while let Some(Arrived { delivery, .. }) = self.arrived.first() {
             let bytes = u64::from(delivery.payload);
             if bytes > self.buffer {
                 return false;
             }
-            let (ticket, mut content) = (delivery.ticket(), content.clone());
-            self.arrived.remove(0);
+            let Arrived { delivery, mut parcel } = self.arrived.remove(0);
             self.buffer -= bytes;
-            self.around.drained.push(ticket);
-            content.story.pass(Part::Room, self.around.at);
+            self.around.drained.push(delivery.ticket());
             let parsed = Picos(self.around.at.0 + self.settings.receive.0 + self.settings.parse.0);
-            content.story.pass(Part::Interface, parsed);
-            self.around.ask(parsed, Due::Parsed(content));
+            if let Parcel::Data(content) = &mut parcel {
+                content.story.pass(Part::Room, self.around.at);
+                content.story.pass(Part::Interface, parsed);
+            }
+            self.around.ask(parsed, Due::Parsed(delivery, parcel));
         }
         true
     }
@@ -112,20 +117,64 @@ impl Host {
         self.drain();
     }
 
+    /// What a packet with data takes of the receive buffer.
+    fn room(&self, content: &Content) -> u64 {
+        let Header { verb, is_answer, bytes, .. } = content.header;
+        let is_request = verb == Verb::Get && !is_answer;
+        let more = if content.tag.is_some() { self.settings.end_to_end.overhead } else { 0 };
+        u64::from(more) + if is_request { REQUEST.into() } else { bytes }
+    }
+
     /// A packet is dealt with.
-    pub(super) fn parsed(&mut self, content: Content) {
+    pub(super) fn parsed(&mut self, delivery: &Delivery, parcel: Parcel) {
+        let is_intact = !delivery.is_corrupt;
+        match parcel {
+            Parcel::Said(message) => {
+                self.hear(delivery.source, &message, is_intact);
+                self.has_left_buffer(self.settings.end_to_end.control.into());
+            }
+            Parcel::Data(content) => {
+                if content.tag.is_none_or(|tag| self.accepts(tag, is_intact)) {
+                    self.accepted(*content);
+                } else {
+                    self.has_left_buffer(self.room(&content));
+                }
+            }
+        }
+    }
+
+    fn accepted(&mut self, content: Content) {
         let Header { name, verb, is_answer, to, bytes, back, .. } = content.header;
         match (verb, is_answer) {
             (Verb::Send, _) => self.wants_entry(to.process, Ring::Mpq, Write::Mini(content)),
             (Verb::Put, _) | (_, true) => self.translate_and_write(Write::Data(content)),
             (_, false) => {
                 let (node, here, there) = (name.0, to, back);
-                let job = Job { name, is_answer: true, verb, node, bytes, here, there, tells_left: false };
+                let (is_answer, tells_left, is_reliable) = (true, false, content.tag.is_some());
+                let (sender, begin, end, again) = (None, 0, bytes, None);
+                let job = Job {
+                    name,
+                    is_answer,
+                    verb,
+                    node,
+                    bytes,
+                    here,
+                    there,
+                    tells_left,
+                    is_reliable,
+                    sender,
+                    begin,
+                    end,
+                    again,
+                };
                 self.sources
                     .last_mut()
                     .expect("requests are the last")
                     .push(Descriptor::request(job, content.story));
-                self.has_left_buffer(REQUEST.into());
+                if let Some(tag) = content.tag {
+                    self.finished(tag.receiver);
+                }
+                self.has_left_buffer(self.room(&content));
                 self.schedule();
             }
         }
@@ -168,9 +217,15 @@ impl Host {
         let state = self.ring(process, ring);
         let Some(place) = state.waiting.iter().position(|it| it.0 == number) else { return };
         let (_, write) = state.waiting.remove(place);
-        self.counts.dropped[ring as usize] += 1;
+        let tag = match &write {
+            Write::Mini(content) | Write::Data(content) => content.tag,
+            Write::Event(_, _, tag) => *tag,
+        };
+        if !tag.is_some_and(|tag| self.refuse(tag)) {
+            self.counts.dropped[ring as usize] += 1;
+        }
         if let Write::Mini(content) = write {
-            self.has_left_buffer(content.header.bytes);
+            self.has_left_buffer(self.room(&content));
         }
     }
 
@@ -188,7 +243,7 @@ impl Host {
     fn translate_and_write(&mut self, write: Write) {
         let page = match &write {
             Write::Mini(content) => (content.header.to.process, PAGES[0]),
-            Write::Event(process, _) => (*process, PAGES[1]),
+            Write::Event(process, ..) => (*process, PAGES[1]),
             Write::Data(content) => {
                 (content.header.to.process, content.header.to.byte / self.settings.atc.page)
             }
@@ -206,19 +261,27 @@ impl Host {
         match write {
             Write::Mini(content) => {
                 let visible = self.post_data(&content, ENTRY_HEAD);
-                let Content { header, mut story, .. } = content;
+                let Content { header, mut story, tag, .. } = content;
                 story.pass(Part::Bus, visible);
                 let completion = completion(CompletionKind::Received, header.name, header.of, story);
-                self.around.ask(visible, Due::Visible(header.to.process, Ring::Mpq, completion));
+                let receiver = tag.map(|tag| tag.receiver);
+                self.around.ask(visible, Due::Visible(header.to.process, Ring::Mpq, completion, receiver));
             }
             Write::Data(content) => {
                 self.post_data(&content, 0);
-                self.data_written(&content.header, content.story);
+                match content.tag {
+                    None => self.data_written(&content.header, content.story),
+                    Some(tag) if self.is_dealt_with(tag) => {
+                        self.all_written(&content.header, content.story, Some(tag))
+                    }
+                    Some(_) => {}
+                }
             }
-            Write::Event(process, mut completion) => {
+            Write::Event(process, mut completion, tag) => {
                 let (_, visible) = self.bus.post(self.around.at, EVENT);
                 completion.story.pass(Part::Bus, visible);
-                self.around.ask(visible, Due::Visible(process, Ring::Eq, completion));
+                let receiver = tag.map(|tag| tag.receiver);
+                self.around.ask(visible, Due::Visible(process, Ring::Eq, completion, receiver));
             }
         }
     }
@@ -227,7 +290,7 @@ impl Host {
     fn post_data(&mut self, content: &Content, more: u32) -> Picos {
         let Header { to, bytes, .. } = content.header;
         let (left, visible) = self.bus.post(self.around.at, bytes as u32 + more);
-        self.around.ask(left, Due::Left(bytes));
+        self.around.ask(left, Due::Left(self.room(content)));
         if let Some(data) = &content.data {
             self.around.ask(visible, Due::Landed(to, data.clone()));
         }
@@ -243,17 +306,22 @@ impl Host {
             self.written.push((header.name, written));
             return;
         }
+        self.all_written(header, story, None);
+    }
+
+    /// All data of an operation have been written, those of packet `tag` last if it is reliable.
+    fn all_written(&mut self, header: &Header, story: Story, tag: Option<DataTag>) {
         let name: Name = header.name;
         let (process, what) = if header.is_answer {
             (name.1, CompletionKind::Fetched)
         } else {
             (header.to.process, CompletionKind::Received)
         };
-        self.begin_event(process, completion(what, name, header.of, story));
+        self.begin_event(process, completion(what, name, header.of, story), tag);
     }
 
     /// There is an event for a process.
-    pub(super) fn begin_event(&mut self, process: u8, completion: Completion) {
-        self.wants_entry(process, Ring::Eq, Write::Event(process, completion));
+    pub(super) fn begin_event(&mut self, process: u8, completion: Completion, tag: Option<DataTag>) {
+        self.wants_entry(process, Ring::Eq, Write::Event(process, completion, tag));
     }
 }

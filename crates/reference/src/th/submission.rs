@@ -23,16 +23,19 @@ pub(super) struct Descriptor {
     pub(super) story: Story,
     /// Of the last of a fetch: descriptors of that.
     fetched: Option<u32>,
+    /// It has waited for a context.
+    waited: bool,
 }
 
 impl Descriptor {
     pub(super) fn of(name: Name, operation: &Operation, story: Story) -> Self {
-        Descriptor { job: Job::of(name, operation), by: Some(operation.by), story, fetched: None }
+        let job = Job::of(name, operation);
+        Descriptor { job, by: Some(operation.by), story, fetched: None, waited: false }
     }
 
     /// A request of another node, which `job` answers.
     pub(super) fn request(job: Job, story: Story) -> Self {
-        Descriptor { job, by: None, story, fetched: None }
+        Descriptor { job, by: None, story, fetched: None, waited: false }
     }
 }
 
@@ -129,17 +132,33 @@ impl Host {
     pub(super) fn schedule(&mut self) {
         let sources = self.sources.len();
         loop {
-            let unit = (0..self.units.len()).find(|&unit| !self.units[unit].is_busy);
-            let source = (0..sources)
-                .map(|step| (self.source_turn + step) % sources)
-                .find(|&source| !self.sources[source].is_empty());
-            let (Some(unit), Some(source)) = (unit, source) else { break };
+            let unit = (0..self.settings.units as usize).find(|&unit| !self.units[unit].is_busy);
+            let Some(unit) = unit else { break };
+            let has_context = self.connections.has_sender();
+            let may_take = |first: &Descriptor| has_context || !first.job.is_reliable;
+            let mut turns = (0..sources).map(|step| (self.source_turn + step) % sources);
+            let source = turns.find(|&source| self.sources[source].first().is_some_and(&may_take));
+            if !has_context {
+                self.pass_over();
+            }
+            let Some(source) = source else { break };
             self.source_turn = (source + 1) % sources;
             let descriptor = self.sources[source].remove(0);
             self.give_room_back(source, &descriptor);
             self.take(unit, descriptor);
             // The memory of a group has room.
             self.fetch();
+        }
+    }
+
+    /// Descriptors that need a context, and wait for one, are counted when they are passed over first.
+    fn pass_over(&mut self) {
+        for source in &mut self.sources {
+            let Some(first) = source.first_mut() else { continue };
+            if first.job.is_reliable && !first.waited {
+                first.waited = true;
+                self.connections.has_waited();
+            }
         }
     }
 
