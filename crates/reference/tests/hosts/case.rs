@@ -2,7 +2,9 @@
 
 use super::Outcome;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Clock, Picos};
+use flitway_engine::{Clock, Cycle, Picos};
+use flitway_fabric::faults::{Fault, FaultKind, PortFault};
+use flitway_fabric::observer::component_at;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::elan4::ElanSettings;
 use flitway_nic::host::bus::{BusSettings, Reference};
@@ -12,7 +14,7 @@ use flitway_nic::th::{MINI_PACKET, ThSettings};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
-use flitway_wiring::{Groups, NodeId};
+use flitway_wiring::{Groups, NodeId, RailId};
 use std::sync::Arc;
 
 pub(crate) use flitway_nic::host::program::Verb;
@@ -30,12 +32,26 @@ pub(crate) struct Case {
     topology: TopologySettings,
     latency: u32,
     errors: LinkErrors,
+    faults: Faults,
     rails: u32,
     cycles: (u64, u64),
     /// No two operations touch the same bytes.
     pub(crate) are_apart: bool,
+    /// Ends can wait for each other, or fill the network with what they say in vain: it is looked at as far as it has come.
+    pub(crate) may_last: bool,
     /// By node and process.
     pub(crate) plans: Vec<Vec<Plan>>,
+}
+
+/// What becomes of links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Breaks {
+    /// None breaks.
+    Never,
+    /// Some do, and are mended.
+    Mended,
+    /// Some stay broken.
+    Broken,
 }
 
 /// Which NIC.
@@ -114,8 +130,9 @@ impl Case {
     pub(crate) fn of(kind: Kind, seed: u64) -> Self {
         let stream = Stream::new(seed, 0, Purpose::Test);
         let dice = &mut Dice { stream, is_coarse: seed.is_multiple_of(3) };
+        let [are_apart, is_reliable] = [dice.one_in(2), kind == Kind::Th && dice.one_in(2)];
         let mut nic = match kind {
-            Kind::Th => Nic::Th(th::settings(dice)),
+            Kind::Th => Nic::Th(th::settings(dice, are_apart && is_reliable)),
             Kind::Elan4 => Nic::Elan4(elan4::settings(dice)),
             Kind::Nap => Nic::Nap(nap::settings(dice)),
         };
@@ -123,17 +140,39 @@ impl Case {
             0 => TopologySettings::FatTree { ports: 4, levels: 2 },
             _ => TopologySettings::Single { nodes: dice.between(2, 6) },
         };
+        let (chip, errors, breaks) = match &nic {
+            Nic::Th(settings) => th::chip(dice, settings, is_reliable),
+            Nic::Elan4(settings) => {
+                (elan4::chip(dice, settings.mtu), elan4::errors(dice, settings.mtu), Breaks::Never)
+            }
+            Nic::Nap(settings) => (nap::chip(dice, settings.mtu), LinkErrors::default(), Breaks::Never),
+        };
+        let rails = match kind {
+            Kind::Th => dice.between(1, 2),
+            Kind::Elan4 => 1,
+            Kind::Nap => dice.between(1, 4),
+        };
+        // What is lost is known to the ends of reliable operations only.
+        let unreliable = match (is_reliable, breaks) {
+            (false, _) => Some(1),
+            (true, Breaks::Never) => Some(3),
+            (true, _) => None,
+        };
         let nodes = Topology::build(&topology).expect("a topology").nodes();
-        let are_apart = dice.one_in(2);
         let mut next = vec![vec![0; PROCESSES as usize]; nodes as usize];
         let processes: Vec<u32> = (0..nodes).map(|_| dice.between(1, PROCESSES)).collect();
-        let busiest = dice.pick(&[2, 4, 12]);
+        let busiest = dice.pick(&[2, 4, u64::from(OPERATIONS) / 2]);
         let plans = (0..nodes).map(|node| {
             let plan = |process| {
                 let mut operations = |dice: &mut Dice| {
                     let count = dice.below(busiest);
                     let of = (node, process as u8);
-                    let one = |_| operation(dice, &nic, of, &processes, are_apart.then_some(&mut next));
+                    let one = |_| {
+                        let is_reliable = unreliable.is_none_or(|one_in| !dice.one_in(one_in));
+                        let next = are_apart.then_some(&mut next);
+                        let operation = operation(dice, &nic, of, &processes, next);
+                        Operation { is_reliable, ..operation }
+                    };
                     (0..count).map(one).collect()
                 };
                 Plan { start: operations(dice), then: operations(dice) }
@@ -148,17 +187,11 @@ impl Case {
             true => dice.pick(&[(62_500_000, 1), (125_000_000, 1), (1_000_000_000, 1)]),
             false => dice.pick(&[(312_500_000, 1), (14_000_000_000, 33), (1_000_000_000, 1)]),
         };
-        let (chip, rails, errors) = match &nic {
-            Nic::Th(settings) => {
-                (chips::chip(dice.below(4), settings.mtu), dice.between(1, 2), LinkErrors::default())
-            }
-            Nic::Elan4(settings) => {
-                (elan4::chip(dice, settings.mtu), 1, LinkErrors { seed, ..elan4::errors(dice, settings.mtu) })
-            }
-            Nic::Nap(settings) => (nap::chip(dice, settings.mtu), dice.between(1, 4), LinkErrors::default()),
-        };
+        let faults = faults(dice, breaks, &topology, rails);
+        let errors = LinkErrors { seed, ..errors };
         let latency = dice.between(1, 4);
-        Case { seed, nic, chip, topology, latency, errors, rails, cycles, are_apart, plans }
+        let may_last = is_reliable && !are_apart;
+        Case { seed, nic, chip, topology, latency, errors, faults, rails, cycles, are_apart, may_last, plans }
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -174,7 +207,7 @@ impl Case {
             latencies: vec![self.latency; links],
             rates: Rates::full(),
             errors: self.errors.clone(),
-            faults: Faults::default(),
+            faults: self.faults.clone(),
             groups: Groups::none(),
             barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,
@@ -213,7 +246,7 @@ impl Case {
         all
     }
 
-    /// This case with one rail, without errors, without the operations of one process, or without one of them.
+    /// This case with one rail, without errors, without faults, without the operations of one process, or without one of them.
     pub(crate) fn smaller(&self) -> Vec<Case> {
         let mut all = Vec::new();
         let mut one = Vec::new();
@@ -222,6 +255,9 @@ impl Case {
         }
         if !self.errors.are_none() {
             all.push(Case { errors: LinkErrors::default(), ..self.clone() });
+        }
+        if !self.faults.are_none() {
+            all.push(Case { faults: Faults::default(), ..self.clone() });
         }
         for (node, plans) in self.plans.iter().enumerate() {
             for (process, plan) in plans.iter().enumerate() {
@@ -243,6 +279,32 @@ impl Case {
         all
     }
 }
+
+/// Links that break, both ways or one.
+fn faults(dice: &mut Dice, breaks: Breaks, topology: &TopologySettings, rails: u32) -> Faults {
+    if breaks == Breaks::Never {
+        return Faults::default();
+    }
+    let topology = Topology::build(topology).expect("a topology");
+    let mut list = Vec::new();
+    for _ in 0..dice.between(1, 3) {
+        let link = &topology.links()[dice.below(topology.links().len() as u64) as usize];
+        let rail = RailId(dice.below(rails.into()) as u32);
+        let (component, port) = component_at(&topology, rails, rail, link.ends[dice.below(2) as usize]);
+        let from = dice.below(10_000);
+        let mut fault = |at, what| {
+            list.push(Fault { at: Cycle(at), component, kind: FaultKind::Port(port, what) });
+        };
+        fault(from, PortFault::Cut);
+        if breaks == Breaks::Mended || dice.one_in(2) {
+            fault(from + 100 + dice.below(10_000), PortFault::Mended);
+        }
+    }
+    Faults::new(list)
+}
+
+/// Operations of a process at most.
+const OPERATIONS: u32 = 24;
 
 /// Processes of a node at most.
 const PROCESSES: u32 = 3;
@@ -281,8 +343,6 @@ fn operation(
         }),
     };
     let tells_left = dice.one_in(3);
-    // The reference has no contexts.
-    let is_reliable = false;
     Operation {
         verb,
         node: NodeId(node as u32),
@@ -292,7 +352,7 @@ fn operation(
         there,
         by,
         tells_left,
-        is_reliable,
+        is_reliable: false,
     }
 }
 

@@ -1,13 +1,16 @@
 //! Random settings of the NIC of TH Express-2, and what its processes ask it for.
 
-use super::{Dice, PROCESSES, with_latencies};
+use super::{Breaks, Dice, OPERATIONS, PROCESSES, chips, with_latencies};
 use flitway_engine::Picos;
+use flitway_fabric::LinkErrors;
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::Reference;
 use flitway_nic::host::pcie::PcieSettings;
 use flitway_nic::host::program::{Submission, Verb};
 use flitway_nic::th::{EndToEndSettings, ThSettings};
+use flitway_switch::SwitchSettings;
+use flitway_switch::tiled::RetrySettings;
 
 /// What a process asks for, and how.
 pub(super) fn what(dice: &mut Dice, settings: &ThSettings, process: u8) -> (Verb, Submission) {
@@ -17,27 +20,32 @@ pub(super) fn what(dice: &mut Dice, settings: &ThSettings, process: u8) -> (Verb
     (verb, by)
 }
 
-pub(super) fn settings(dice: &mut Dice) -> ThSettings {
+/// Where ends are patient, no process waits for room in its submission queue, so that all of them see what has come, and
+/// what waits for a connection leaves room in the buffer of its unit: otherwise ends can wait for each other.
+pub(super) fn settings(dice: &mut Dice, are_patient: bool) -> ThSettings {
     let host = HostSettings { bus: bus(dice), poll: dice.time() };
     let store = dice.time();
     let mtu = dice.pick(&[128, 128, 256, 512]);
     let request = host.bus.read_request;
     let sdq_groups = dice.between(1, 3);
     let ways = dice.between(1, 2);
+    let depth = [(); 2].map(|()| if are_patient { OPERATIONS } else { dice.between(1, 4) });
     ThSettings {
         host,
         store,
         hdqs: dice.between(1, PROCESSES),
-        hdq_depth: dice.between(1, 4),
+        hdq_depth: depth[0],
         sdqs: sdq_groups * dice.between(PROCESSES.div_ceil(sdq_groups), 4),
-        sdq_depth: dice.between(1, 4),
+        sdq_depth: depth[1],
         sdq_groups,
         group_room: dice.between(1, 5),
         fetch: dice.between(1, request / 128),
         units: dice.between(1, 3),
         decode: dice.time(),
         interval: dice.time(),
-        unit_buffer: request + mtu + dice.pick(&[0, 0, 100, 1_000, 8_192]),
+        unit_buffer: request
+            + mtu
+            + if are_patient { 1 << 22 } else { dice.pick(&[0, 0, 100, 1_000, 8_192]) },
         immediate: dice.pick(&[0, 1, 60, 96]),
         transmit: dice.time(),
         port_packets: dice.pick(&[1, 1, 2, 4, 16]),
@@ -54,17 +62,53 @@ pub(super) fn settings(dice: &mut Dice) -> ThSettings {
             misses: dice.pick(&[1, 1, 2, 16]),
             is_preloaded: dice.one_in(4),
         },
-        end_to_end: EndToEndSettings {
-            senders: 1,
-            receivers: 1,
-            timeout: Picos(50_000_000),
-            back_off: [Picos(2_000_000), Picos(32_000_000)],
-            tries: 100,
-            control: 16,
-            overhead: 8,
-        },
+        end_to_end: end_to_end(dice, are_patient),
         mtu,
     }
+}
+
+/// Few contexts and short time-outs. Ends that are patient never give up, and their time-outs are not so short that what is
+/// said in vain fills the network for ever; others give up soon.
+fn end_to_end(dice: &mut Dice, are_patient: bool) -> EndToEndSettings {
+    let first = dice.time();
+    let time_outs = match are_patient {
+        true => &[4_000_000, 8_000_000, 20_000_000],
+        false => &[320_000, 1_000_000, 4_000_000],
+    };
+    EndToEndSettings {
+        senders: dice.pick(&[1, 1, 2, 3, 8]),
+        receivers: dice.pick(&[1, 1, 2, 3, 8]),
+        timeout: Picos(dice.pick(time_outs) + dice.time().0),
+        back_off: [first, Picos(first.0 * dice.pick(&[1, 3, 8]))],
+        tries: if are_patient { u32::MAX } else { dice.pick(&[0, 1, 3, 10]) },
+        control: dice.pick(&[8, 16, 64]),
+        overhead: dice.pick(&[1, 8, 8]),
+    }
+}
+
+/// A switch, and what befalls its links: of a tiled one, errors that no check of links shows, others, and breaks.
+pub(super) fn chip(
+    dice: &mut Dice,
+    settings: &ThSettings,
+    is_reliable: bool,
+) -> (SwitchSettings, LinkErrors, Breaks) {
+    let has_errors = is_reliable && dice.one_in(2);
+    let mut chip = chips::chip(if has_errors { 3 } else { dice.below(4) }, settings.mtu);
+    let mut errors = LinkErrors::default();
+    let SwitchSettings::Tiled(tiled) = &mut chip else { return (chip, errors, Breaks::Never) };
+    if !has_errors {
+        return (chip, errors, Breaks::Never);
+    }
+    tiled.retry = Some(RetrySettings {
+        window: dice.pick(&[1, 4, 16]),
+        sequence_bits: 6,
+        timeout: dice.pick(&[150, 600]),
+        heartbeat: dice.pick(&[30, 100]),
+    });
+    errors.undetected = u64::MAX / dice.pick(&[10, 30, 100]);
+    errors.flit = if dice.one_in(3) { u64::MAX / dice.pick(&[30, 300]) } else { 0 };
+    let ends_well = if settings.end_to_end.tries == u32::MAX { Breaks::Mended } else { Breaks::Broken };
+    (chip, errors, dice.pick(&[Breaks::Never, Breaks::Mended, ends_well]))
 }
 
 fn bus(dice: &mut Dice) -> PcieSettings {
