@@ -140,13 +140,6 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         0..0
     }
 
-    /// One of those ports at the other end of the hop of `candidate` from `here`: what waits for it counts with what waits for
-    /// the candidate, where a switch selects by load.
-    fn beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
-        let _ = (here, candidate);
-        None
-    }
-
     /// The way from `source` by first candidates, where there is a faster way to it than hop by hop.
     fn way(&self, source: NodeId, destination: NodeId) -> Option<Route> {
         let _ = (source, destination);
@@ -583,10 +576,16 @@ impl Routing {
         self.relation.told_ports()
     }
 
-    /// See [`Relation::beyond`].
+    /// The [told port](Relation::told_ports) by which a packet goes on that takes `candidate` from `here`, by a port that is
+    /// none itself: what waits for it counts with what waits for the candidate, where a switch selects by load.
     #[must_use]
     pub fn beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
-        self.relation.beyond(here, candidate)
+        let told = self.told_ports();
+        if told.is_empty() || told.contains(&candidate.hop.port.0) {
+            return None;
+        }
+        let (there, arrival) = self.follow(here, candidate.hop)?;
+        Some(self.first(there, arrival, candidate.header).hop.port).filter(|port| told.contains(&port.0))
     }
 
     /// See [`Relation::is_escape`].

@@ -15,7 +15,7 @@
 //! global channel is that of another switch is what waits for the hop to that switch and for the channel there.
 
 use super::{Arrival, Candidate, Header, Relation};
-use crate::{NodeId, PortId, SwitchId};
+use crate::{NodeId, SwitchId};
 use std::ops::Range;
 
 /// The phase of a packet that goes minimally.
@@ -28,12 +28,6 @@ pub(super) trait Intermediates: Relation {
     /// Global ports of a switch: those whose loads other switches can use.
     fn global_ports(&self) -> Range<u32> {
         0..0
-    }
-
-    /// The global port at the other end of the hop of `candidate` from `here`, where the way leaves the group by that.
-    fn exit_beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
-        let _ = (here, candidate);
-        None
     }
 
     /// Whether a packet that has come `here` so can go either way, if it has not chosen the one by its intermediate.
@@ -111,17 +105,14 @@ impl<V: Intermediates> Relation for Ugal<V> {
     fn told_ports(&self) -> Range<u32> {
         if self.is_global { self.ways.global_ports() } else { 0..0 }
     }
-
-    fn beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
-        if self.is_global { self.ways.exit_beyond(here, candidate) } else { None }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::routing;
-    use super::super::{Routing, RoutingKind, Selection};
+    use super::super::{Hop, Routing, RoutingKind, Selection};
     use super::*;
+    use crate::PortId;
     use crate::dependency::{Channel, Dependencies, Verdict};
     use crate::topology::{Arrangement, DragonflyShape, TopologySettings};
     use std::collections::BTreeSet;
@@ -211,6 +202,12 @@ mod tests {
                     let is_global = |port: PortId| routing.told_ports().contains(&port.0);
                     let expected = (!is_global(it.hop.port) && is_global(next)).then_some(next);
                     assert_eq!(routing.beyond(here, it), expected, "{source} to {node}");
+                    if let Some(port) = expected {
+                        let (out, _) = routing.follow(there, Hop { port, class: 0 }).expect("it is wired");
+                        let minimal = it.header.phase() == MINIMAL;
+                        let group = if minimal { node / 6 } else { it.header.via() };
+                        assert_eq!(out.0 / 3, group, "it leads where the way goes on");
+                    }
                     told += u32::from(expected.is_some());
                     own += u32::from(is_global(it.hop.port));
                 });

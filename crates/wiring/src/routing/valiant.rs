@@ -108,16 +108,6 @@ impl Intermediates for ValiantDragonfly {
         self.shape.all_global_ports()
     }
 
-    fn exit_beyond(&self, here: SwitchId, candidate: Candidate) -> Option<PortId> {
-        let header = candidate.header;
-        let last = self.group_of(header.destination());
-        let next = if header.phase() == MINIMAL { last } else { header.via() };
-        if self.shape.is_global(candidate.hop.port) || self.shape.group(here) == next {
-            return None;
-        }
-        Some(exit(&self.shape, here, next, header.destination().0).1)
-    }
-
     fn may_choose(&self, here: SwitchId, arrival: Arrival, header: Header) -> bool {
         let last = self.group_of(header.destination());
         // Within a group, and without a third one, there is nothing to choose.
