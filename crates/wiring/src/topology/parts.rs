@@ -7,6 +7,7 @@
 
 use super::{End, Topology};
 use crate::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A way to divide the nodes, or the switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,34 +41,39 @@ impl Topology {
             parts.push(Parts { name: name.to_owned(), of });
         }
         parts.extend(self.by_servers());
-        parts.extend(self.shape().structure().own_parts(self));
         parts
     }
 
-    /// Where servers have several NICs: the NICs of each together, and those that are the first of theirs, the second, ...
+    /// Where servers have several NICs: the NICs of each together; those that are the first of theirs, the second, and so on;
+    /// and those of servers whose NICs are at the same switches, if not all are.
     fn by_servers(&self) -> Vec<Parts> {
         if self.servers.is_empty() {
             return Vec::new();
         }
-        let (mut servers, mut rails) = (vec![None; self.nodes() as usize], vec![0; self.nodes() as usize]);
-        for (server, nics) in (0..).zip(&self.servers) {
+        // A node that no server has is one.
+        let mut servers: Vec<Option<usize>> = vec![None; self.nodes() as usize];
+        let mut rails = vec![0; self.nodes() as usize];
+        for (server, nics) in self.servers.iter().enumerate() {
             for (rail, nic) in (0..).zip(nics) {
                 servers[nic.index()] = Some(server);
                 rails[nic.index()] = rail;
             }
         }
-        // Parts are numbered by the lowest of their nodes; a node that no server has is one.
-        let (mut numbers, mut next) = (vec![None; self.servers.len()], 0);
-        let mut number = || {
-            next += 1;
-            next - 1
-        };
-        let of = servers.into_iter().map(|server: Option<usize>| match server {
-            Some(server) => *numbers[server].get_or_insert_with(&mut number),
-            None => number(),
+        let nics =
+            |node: NodeId| servers[node.index()].map_or(vec![node], |server| self.servers[server].clone());
+        let nodes = || (0..self.nodes()).map(NodeId);
+        let first = nodes().map(|node| nics(node).into_iter().min());
+        let switches = nodes().map(|node| {
+            let switches = nics(node).into_iter().map(|nic| self.home(nic).0);
+            switches.collect::<BTreeSet<_>>()
         });
-        let servers = of.collect();
-        [("servers", servers), ("rails", rails)].map(|(name, of)| Parts { name: name.into(), of }).to_vec()
+        let (servers, pods) = (numbered(first), numbered(switches));
+        let parts = [("servers", servers), ("rails", rails), ("pods", pods)];
+        let parts = parts.map(|(name, of)| Parts { name: name.into(), of });
+        parts
+            .into_iter()
+            .filter(|parts| parts.name != "pods" || parts.of.iter().any(|&pod| pod > 0))
+            .collect()
     }
 
     /// The ways to divide the switches, the smallest parts first: each for itself, then those that links of the first class
@@ -119,6 +125,16 @@ impl Topology {
         };
         (0..self.nodes()).map(number).collect()
     }
+}
+
+/// Parts of nodes by a key, numbered by the lowest of their nodes.
+fn numbered<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<u32> {
+    let mut numbers = BTreeMap::new();
+    keys.map(|key| {
+        let next = numbers.len() as u32;
+        *numbers.entry(key).or_insert(next)
+    })
+    .collect()
 }
 
 /// Sets of switches that are together, each a tree towards one of them.

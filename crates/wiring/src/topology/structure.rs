@@ -37,12 +37,6 @@ pub trait Structure {
         None
     }
 
-    /// Further ways to divide the nodes, which neither switches, links nor servers tell.
-    fn own_parts(&self, topology: &Topology) -> Vec<Parts> {
-        let _ = topology;
-        Vec::new()
-    }
-
     /// What its levels of switches are called, from the nodes up, and a switch that is above all parts: `None` where they
     /// have no names but their numbers.
     fn levels(&self) -> Option<(&'static [&'static str], &'static str)> {

@@ -16,7 +16,7 @@
 //! `i` of the pod: *rail* `i`. So nodes have other places in the tree than their numbers. Source: NVIDIA, "DGX SuperPOD
 //! reference architecture", 2023, compute fabric; with one NIC a server is a node.
 
-use super::{Builder, End, Layout, MAX_COMPONENTS, Parts, Shape, Structure, Topology, TopologyError};
+use super::{Builder, End, Layout, MAX_COMPONENTS, Shape, Structure, Topology, TopologyError};
 use crate::{NodeId, PortId, SwitchId};
 
 /// Coordinates in an extended generalized fat tree.
@@ -96,6 +96,9 @@ impl XgftShape {
     /// Where `node` is among the nodes of all leaf switches, from the first one on.
     fn slot(&self, node: NodeId) -> u64 {
         let (node, nics, servers) = (u64::from(node.0), u64::from(self.nics), u64::from(self.down[0]));
+        if nics == 1 {
+            return node;
+        }
         let (server, nic) = (node / nics, node % nics);
         (server / servers * nics + nic) * servers + server % servers
     }
@@ -172,15 +175,6 @@ impl Structure for XgftShape {
             1 => vec![topology.nodes()],
             nics => vec![nics, topology.nodes() / nics],
         }
-    }
-
-    /// The pods of servers with several NICs, if there are several.
-    fn own_parts(&self, topology: &Topology) -> Vec<Parts> {
-        let pod = self.nics * self.down[0];
-        if self.nics == 1 || pod == topology.nodes() {
-            return Vec::new();
-        }
-        vec![Parts { name: "pods".into(), of: (0..topology.nodes()).map(|node| node / pod).collect() }]
     }
 
     /// Links are built from below.
