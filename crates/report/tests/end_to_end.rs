@@ -5,7 +5,7 @@
 use flitway_engine::{Cycle, Picos};
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::simulation::Architecture;
-use flitway_fabric::{Endpoint, Fabric, Faults, NicPorts, Outgoing, Simulation, Unobserved, Up};
+use flitway_fabric::{Fabric, Faults, NicPorts, Simulation, Unobserved};
 use flitway_machine::Machine;
 use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
@@ -16,6 +16,7 @@ use flitway_nic::{NicModel, NicSettings, Place};
 use flitway_report::session::Session;
 use flitway_report::session::nic::{NicChoice, NicResult};
 use flitway_switch::on_architecture;
+use flitway_test_kit::nic::Nobody;
 use flitway_wiring::{NodeId, PortId};
 use std::any::Any;
 use std::sync::Arc;
@@ -120,20 +121,6 @@ impl Program for Script {
 
     fn as_any(&self) -> &dyn Any {
         self
-    }
-}
-
-/// What runs beside the hosts: nothing.
-#[derive(Debug)]
-struct Nobody;
-
-impl Endpoint for Nobody {
-    fn wake(&mut self, _: Cycle, _: &mut Outgoing) -> Option<Cycle> {
-        None
-    }
-
-    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
-        None
     }
 }
 

@@ -13,6 +13,20 @@ use flitway_wiring::{Destination, NodeId, RailId};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
+/// A process that does nothing: what runs beside programs on hosts.
+#[derive(Debug)]
+pub struct Nobody;
+
+impl Endpoint for Nobody {
+    fn wake(&mut self, _: Cycle, _: &mut Outgoing) -> Option<Cycle> {
+        None
+    }
+
+    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
+        None
+    }
+}
+
 /// Rounds in which each node asks another one.
 const ROUNDS: u64 = 40;
 

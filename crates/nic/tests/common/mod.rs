@@ -4,7 +4,7 @@ mod fabric;
 
 pub(crate) use fabric::fabric;
 use flitway_engine::{Clock, Cycle, Picos};
-use flitway_fabric::{Chip as _, Endpoint, Fabric, NicPorts, Outgoing, Simulation, Unobserved, Up};
+use flitway_fabric::{Chip as _, Fabric, NicPorts, Simulation, Unobserved};
 use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, Operation, Program};
@@ -12,6 +12,7 @@ use flitway_nic::host::{Hosted, Hosts, IdleTime, Surroundings};
 use flitway_nic::nap::{Nap, NapSettings};
 use flitway_nic::{NicModel, Place};
 use flitway_switch::sp::{Sp, SpSettings};
+use flitway_test_kit::nic::Nobody;
 use flitway_wiring::NodeId;
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -41,20 +42,6 @@ impl Program for Script {
 
     fn as_any(&self) -> &dyn Any {
         self
-    }
-}
-
-/// What runs beside the hosts: nothing.
-#[derive(Debug)]
-struct Nobody;
-
-impl Endpoint for Nobody {
-    fn wake(&mut self, _: Cycle, _: &mut Outgoing) -> Option<Cycle> {
-        None
-    }
-
-    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
-        None
     }
 }
 

@@ -319,11 +319,7 @@ impl Model for World {
     }
 
     fn meaning(outcome: &Outcome) -> Meaning {
-        match outcome.violation {
-            Some(_) => Meaning::Unsafe,
-            None if outcome.is_home => Meaning::Progress,
-            None => Meaning::Nothing,
-        }
+        Meaning::of(outcome.violation.is_some(), outcome.is_home)
     }
 
     fn width(&self) -> usize {

@@ -32,6 +32,17 @@ pub enum Meaning {
     Unsafe,
 }
 
+impl Meaning {
+    /// That of a step by which something is violated, or everything is over and at home.
+    pub(crate) fn of(is_violated: bool, is_home: bool) -> Self {
+        match (is_violated, is_home) {
+            (true, _) => Meaning::Unsafe,
+            (false, true) => Meaning::Progress,
+            (false, false) => Meaning::Nothing,
+        }
+    }
+}
+
 /// A world whose states can be looked at.
 pub trait Model {
     /// Everything that there is at one moment.
@@ -249,4 +260,18 @@ impl Graph {
     fn exploration(&self, depth: usize, verdict: Verdict) -> Exploration {
         Exploration { states: self.keys.len(), transitions: self.next.len(), depth, verdict }
     }
+}
+
+/// Walks so many steps through the states of `world`, or until nothing comes after one: each number is that of its snapshot.
+/// Says how many steps that were.
+#[cfg(test)]
+pub(crate) fn keys_are_those_of_their_snapshots<M: Model>(world: &M, steps: usize) -> usize {
+    let mut key = world.first_key();
+    for step in 0..steps {
+        let next: Vec<u128> = world.next_keys(key).into_iter().flatten().collect();
+        let Some(place) = (step * 31).checked_rem(next.len()) else { return step };
+        key = next[place];
+        assert_eq!(world.key(&world.snapshot(key)), key);
+    }
+    steps
 }

@@ -6,7 +6,7 @@ use case::{Case, Nic, Script};
 use flitway_engine::window::Outcome as Ended;
 use flitway_engine::{Cycle, Picos};
 use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_fabric::{Endpoint, Fabric, Outgoing, Simulation, Unobserved, Up};
+use flitway_fabric::{Fabric, Simulation, Unobserved};
 use flitway_nic::elan4::{Elan4, ElanSettings};
 use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
@@ -19,6 +19,7 @@ use flitway_nic::th::Th;
 use flitway_nic::{NicModel, Place};
 use flitway_reference::{elan4, nap, th};
 use flitway_switch::on_architecture;
+use flitway_test_kit::nic::Nobody;
 use flitway_wiring::NodeId;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -88,20 +89,6 @@ fn told((at, completion): &(Picos, Completion)) -> String {
 
 fn different<T: PartialEq + Debug>(what: &str, one: &T, two: &T) -> Option<String> {
     (one != two).then(|| format!("{what}\n{one:#?}\n{two:#?}"))
-}
-
-/// What runs beside the hosts: nothing.
-#[derive(Debug)]
-struct Nobody;
-
-impl Endpoint for Nobody {
-    fn wake(&mut self, _: Cycle, _: &mut Outgoing) -> Option<Cycle> {
-        None
-    }
-
-    fn hear(&mut self, _: Cycle, _: Up<'_>, _: &mut Outgoing) -> Option<Cycle> {
-        None
-    }
 }
 
 /// Runs `case` to its end.
