@@ -12,6 +12,11 @@ pub(crate) mod topology;
 
 use crate::setting::Setting;
 
+/// The greatest divisor of `number` that is no more than `most`.
+fn greatest_divisor(number: u64, most: u32) -> u32 {
+    (1..=most).rev().find(|&divisor| number.is_multiple_of(divisor.into())).unwrap_or(1)
+}
+
 /// The tables of settings, in the order of the reference page.
 pub(crate) fn tables() -> impl Iterator<Item = &'static [&'static Setting]> {
     type Table = &'static [&'static Setting];

@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::host::pcie::{self, READ_REQUEST};
 use crate::section::host::{Bus, check_power, count, size, size_of, time};
-use crate::section::packet;
+use crate::section::{greatest_divisor, packet};
 use crate::setting::{Choice, Kind, Setting, When, settings};
 use crate::units::Dimension;
 use crate::values::Values;
@@ -267,7 +267,7 @@ fn check(values: &Values, settings: &ThSettings, findings: &mut Diagnostics) -> 
     }
     if !sdqs.is_multiple_of(sdq_groups) {
         let message = format!("{sdqs} queues in memory cannot be dealt to {sdq_groups} groups");
-        let groups = (1..=sdq_groups).rev().find(|&groups| sdqs.is_multiple_of(groups)).unwrap_or(1);
+        let groups = greatest_divisor(sdqs.into(), sdq_groups);
         refuse(&SDQ_GROUPS, &[&SDQS], message, &groups.to_string());
     }
     if fetch * DESCRIPTOR > request {

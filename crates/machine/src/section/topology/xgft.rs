@@ -4,6 +4,7 @@ use super::hyperx::LINKS;
 use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
+use crate::section::greatest_divisor;
 use crate::setting::{Choice, Kind, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
@@ -110,9 +111,4 @@ fn check_pods(values: &Values, nics: u32, leaves: Option<u64>, findings: &mut Di
     let help = values.fix(&NICS, &greatest_divisor(leaves, nics).to_string());
     findings.push(values.conflict(Code::OutOfRange, &[&NICS, &DOWN], message).expected(expected).help(help));
     None
-}
-
-/// The greatest divisor of `number` that is no more than `most`.
-fn greatest_divisor(number: u64, most: u32) -> u32 {
-    (1..=most).rev().find(|&divisor| number.is_multiple_of(divisor.into())).unwrap_or(1)
 }
