@@ -91,6 +91,29 @@ fn what_links_corrupt_comes_again_and_what_has_no_way_is_lost() {
     }
 }
 
+/// What links corrupt unseen the user CRC of reliable operations finds, and others have it in memory; what has no way is
+/// given up.
+#[test]
+fn reliable_operations_say_what_they_made_up_for_or_gave_up() {
+    let run = |operation: &str, faults: &str, status: i32| {
+        let output = flitway(&[
+            "run", "th-frame", "--nic", operation, "--size", "1KiB", "--count", "100", "--faults", faults,
+        ]);
+        assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+        format!("{}{}", stdout(&output), stderr(&output)).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = run("put(0-31, reliable=yes)", "undetected(1e-2)", 0);
+    for said in
+        ["reliable put between nodes 0 and 31", "found corrupt by their user CRC", "packets sent again"]
+    {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let text = run("put(0-31)", "undetected(1e-2)", 0);
+    assert!(text.contains("end to end operations are not reliable"), "{text}");
+    let text = run("put(0-31, reliable=yes)", "down(link=\"node 31\", at=20us)", 1);
+    assert!(text.contains("transfers given up in the NIC of node"), "{text}");
+}
+
 #[test]
 fn a_nic_operation_is_shown_with_its_stages_and_a_page() {
     let page = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("nic.html");
