@@ -27,7 +27,7 @@ const DRAWN: &[(u64, Draw, RoutingKind)] = &[
     (6, torus, RoutingKind::DimensionOrder),
     (3, hyperx, RoutingKind::DimensionOrder),
     (3, dragonfly, RoutingKind::Minimal),
-    (2, dragonfly, RoutingKind::Ugal),
+    (1, dragonfly, RoutingKind::Ugal),
     (1, dragonfly, RoutingKind::Valiant),
     (2, dragonfly, RoutingKind::UgalG),
     (2, dragonfly, RoutingKind::Par),
