@@ -92,7 +92,7 @@ fn protocol(result: &NicResult) -> Option<String> {
         let sum = |name: &str| (0..2).map(|side| counted(result, side, name)).sum::<u64>();
         let made_up = [
             ("CRC errors", "found corrupt by their user CRC"),
-            ("packets sent again", "sent again"),
+            ("packets sent again, or after a refusal", "sent again"),
             ("packets refused for want of an entry", "refused for want of an entry"),
         ];
         let made_up = made_up.map(|(name, what)| (sum(name), what));

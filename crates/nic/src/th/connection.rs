@@ -2,7 +2,8 @@
 //! [`end_to_end`](super::end_to_end) for what is said.
 
 use super::end_to_end::{
-    Answer, ContextUse, DataTag, Ends, Heard, Message, Receivers, Reception, Senders, TimedOut,
+    Answer, ContextUse, DataTag, Ends, Heard, Message, Receivers, Reception, SenderTransfer, Senders,
+    TimedOut,
 };
 use super::engine::{Transfer, is_immediate, packet};
 use super::{EndToEndSettings, Job, Outbound, Rings, Th, ThContext, ThEvent, ThSettings};
@@ -68,7 +69,7 @@ pub(super) struct ConnectionCounts {
     pub(super) waited: u64,
     /// SETUP_NACKs heard.
     refused: u64,
-    /// Packets that were sent again.
+    /// Packets that were sent again, or after a refusal.
     again: u64,
     /// Timers that expired, of senders and of receivers.
     expired: [u64; 2],
@@ -96,7 +97,7 @@ impl ConnectionCounts {
             ("receiver contexts in use at most", peak[1].into()),
             ("descriptors that waited for a context", waited),
             ("set-ups refused", refused),
-            ("packets sent again", again),
+            ("packets sent again, or after a refusal", again),
             ("time-outs of senders", expired[0]),
             ("time-outs of receivers", expired[1]),
             ("duplicates", duplicates),
@@ -156,7 +157,12 @@ impl Connections {
         self.sending[usize::from(sender.context)].as_mut()
     }
 
-    /// A packet of a transfer that is not over is there: it, with its tag, if it can be sent. Otherwise it is held.
+    /// Whether what is ready of a transfer is dropped: it was refused, or is over.
+    pub(super) fn is_dropped(&self, sender: ContextUse) -> bool {
+        self.senders.transfer(sender).is_none_or(SenderTransfer::is_refused)
+    }
+
+    /// A packet of a transfer that is not dropped is there: it, with its tag, if it can be sent. Otherwise it is held.
     pub(super) fn offer(&mut self, sender: ContextUse, packet: Outbound) -> Option<Outbound> {
         if self.senders.receiver(sender).is_some() {
             let tag = self.senders.send(sender);
@@ -306,10 +312,9 @@ impl Th {
     /// A sender has given a transfer up: its packets are not sent.
     fn given_up(&mut self, cx: &mut ThContext<'_>, sender: ContextUse) {
         self.connections.counts.given_up += 1;
-        if let Some(Sending { unit, held, .. }) = self.connections.sending[usize::from(sender.context)].take()
-        {
-            self.discard(cx, unit, held);
-        }
+        let sending = self.connections.sending[usize::from(sender.context)].take();
+        let Sending { unit, held, .. } = sending.expect("it was sent");
+        self.discard(cx, unit, held);
         self.schedule(cx);
     }
 
@@ -384,6 +389,10 @@ impl Th {
                 let [least, most] = self.settings.end_to_end.back_off;
                 let doubled = least.0.saturating_mul(1 << (times - 1).min(63));
                 cx.ask(plus(cx.at, Picos(doubled.min(most.0))), ThEvent::BackedOff(sender));
+                if let Some(sending) = self.connections.sending(sender) {
+                    let (unit, held) = (sending.unit, std::mem::take(&mut sending.held));
+                    self.discard(cx, unit, held);
+                }
             }
             Heard::Again(sender, _) => {
                 self.connections.again.push_back(sender);

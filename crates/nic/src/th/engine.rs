@@ -28,6 +28,8 @@ pub(super) struct Engine {
     /// Whose turn it is.
     next_unit: usize,
     next_rail: usize,
+    /// What was taken last was something that is said.
+    has_said: bool,
     lanes: Stream,
     leaving: Departures,
     /// Since when all units have been busy, while they are; and picoseconds in which they were before.
@@ -73,6 +75,7 @@ impl Engine {
             ports: vec![0; place.rails as usize].into(),
             next_unit: 0,
             next_rail: 0,
+            has_said: false,
             lanes: Stream::new(place.seed, place.node.0.into(), RandomPurpose::Lane),
             leaving: Departures::default(),
             full_since: None,
@@ -176,7 +179,7 @@ impl Th {
         let Some(sender) = sender else { return self.engine.ready(unit, packet) };
         packet.payload += self.settings.end_to_end.overhead as u16;
         packet.tells_left = false;
-        if self.connections.senders.transfer(sender).is_none() {
+        if self.connections.is_dropped(sender) {
             self.discard(cx, unit, VecDeque::from([packet]));
         } else if let Some(packet) = self.connections.offer(sender, packet) {
             self.engine.ready(unit, packet);
@@ -187,15 +190,16 @@ impl Th {
     pub(super) fn discard(&mut self, cx: &mut ThContext<'_>, unit: u8, packets: VecDeque<Outbound>) {
         let of_unit = &mut self.engine.units[usize::from(unit)];
         let buffered = packets.iter().filter(|packet| packet.is_buffered);
-        let bytes: u64 = buffered.map(|packet| packet.header.bytes).sum();
-        of_unit.buffered -= bytes;
-        if bytes > 0 {
-            self.ask_for_data(cx, unit);
-        }
+        of_unit.buffered -= buffered.map(|packet| packet.header.bytes).sum::<u64>();
+        self.ask_for_data(cx, unit);
     }
 
-    /// The last transfer of a unit asks for what there is room for. When it has asked for everything the unit is free.
+    /// The last transfer of a unit asks for what there is room for. When it has asked for everything, or is dropped, the unit
+    /// is free.
     pub(super) fn ask_for_data(&mut self, cx: &mut ThContext<'_>, unit: u8) {
+        if self.drops(unit) {
+            return self.asked_all(cx, unit);
+        }
         while let Some((request, story)) = self.next_request(cx, unit) {
             let transfer = self.engine.asking(unit);
             let Job { source, bytes, .. } = transfer.job;
@@ -209,16 +213,37 @@ impl Th {
             }
             self.engine.request(cx, unit, request, story);
             if self.engine.asking(unit).asked == bytes {
-                if unit == self.engine.resender() {
-                    self.engine.units[usize::from(unit)].is_busy = false;
-                    self.send_again(cx);
-                } else {
-                    self.engine.free(cx.at, unit);
-                    self.schedule(cx);
-                }
-                return;
+                return self.asked_all(cx, unit);
             }
         }
+    }
+
+    /// A unit has asked for all data of its last transfer.
+    fn asked_all(&mut self, cx: &mut ThContext<'_>, unit: u8) {
+        if unit == self.engine.resender() {
+            self.engine.units[usize::from(unit)].is_busy = false;
+            self.send_again(cx);
+        } else {
+            self.engine.free(cx.at, unit);
+            self.schedule(cx);
+        }
+    }
+
+    /// Ends the last transfer of a unit with what it has asked for, if that asks for data still and is dropped.
+    fn drops(&mut self, unit: u8) -> bool {
+        let of_unit = &mut self.engine.units[usize::from(unit)];
+        let Some(transfer) = of_unit.transfers.back_mut() else { return false };
+        let asks =
+            transfer.asked < transfer.job.bytes && transfer.waits.is_none() && transfer.again.is_none();
+        if !asks || !transfer.sender.is_some_and(|sender| self.connections.is_dropped(sender)) {
+            return false;
+        }
+        transfer.job.bytes = transfer.asked;
+        if transfer.read == transfer.asked {
+            of_unit.buffered -= transfer.read - transfer.cut;
+            of_unit.transfers.pop_back();
+        }
+        true
     }
 
     /// The next request of a unit, and the story until now, if there is one, it waits for no translation and has room.
@@ -276,21 +301,24 @@ impl Th {
 
     /// The network interface takes what is said, and packets, as long as NIC ports have room.
     pub(super) fn transmit(&mut self, cx: &mut ThContext<'_>) {
-        let room = self.settings.port_packets;
-        while let Some((&saying, rail)) = self.connections.said.front().zip(self.engine.next_port(room)) {
-            self.connections.said.pop_front();
-            self.engine.take_port(rail);
-            cx.ask(plus(cx.at, self.settings.transmit), ThEvent::Say(RailId::new(rail), saying));
-        }
-        while let Some((unit, rail)) = self.engine.next_to_send(room) {
-            self.engine.take_port(rail);
-            let of_unit = &mut self.engine.units[unit];
-            let mut packet = of_unit.ready.pop_front().expect("it has a packet");
+        while let Some(rail) = self.engine.next_port(self.settings.port_packets) {
             let there = plus(cx.at, self.settings.transmit);
+            let unit = self.engine.next_to_send();
+            if (unit.is_none() || !self.engine.has_said)
+                && let Some(saying) = self.connections.said.pop_front()
+            {
+                self.engine.has_said = true;
+                self.engine.take_port(rail);
+                cx.ask(there, ThEvent::Say(RailId::new(rail), saying));
+                continue;
+            }
+            let Some(unit) = unit else { break };
+            self.engine.has_said = false;
+            self.engine.take_port(rail);
+            let mut packet = self.engine.take_packet(unit);
             packet.header.story.pass(In::Interface, there);
             cx.ask(there, ThEvent::Hand(RailId::new(rail), packet));
             if packet.is_buffered {
-                of_unit.buffered -= packet.header.bytes;
                 self.ask_for_data(cx, unit as u8);
             }
         }
@@ -432,13 +460,21 @@ impl Engine {
         cx.read(Read { tag, bytes: bytes as u32, place: bus::Place::Memory });
     }
 
-    /// The unit and the rail whose turn it is, if there is a packet and room for it.
-    fn next_to_send(&mut self, port_packets: u32) -> Option<(usize, usize)> {
+    /// The unit whose turn it is to send a packet, if there is one.
+    fn next_to_send(&self) -> Option<usize> {
         let units = self.units.len();
-        let unit = (0..units).map(|step| (self.next_unit + step) % units);
-        let unit = unit.into_iter().find(|&unit| !self.units[unit].ready.is_empty())?;
-        let rail = self.next_port(port_packets)?;
-        self.next_unit = (unit + 1) % units;
-        Some((unit, rail))
+        let mut turns = (0..units).map(|step| (self.next_unit + step) % units);
+        turns.find(|&unit| !self.units[unit].ready.is_empty())
+    }
+
+    /// The next packet of a unit that has one.
+    fn take_packet(&mut self, unit: usize) -> Outbound {
+        self.next_unit = (unit + 1) % self.units.len();
+        let of_unit = &mut self.units[unit];
+        let packet = of_unit.ready.pop_front().expect("it has a packet");
+        if packet.is_buffered {
+            of_unit.buffered -= packet.header.bytes;
+        }
+        packet
     }
 }

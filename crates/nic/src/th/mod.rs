@@ -70,16 +70,19 @@
 //!     counted when it is passed over first, also if the unit finds another one before it comes to that queue.
 //!     When a context is free again units look.
 //! 13. **Set-up.** When the descriptor is decoded SETUP is said, and then its packet is made or its data are asked for as in
-//!     points 4 and 5. A packet that is there before the transfer is open waits, its data in the buffer of the unit. When it is
-//!     open these can be sent, in order, behind what its unit has; later ones at once. A packet has gone out, as
-//!     [`end_to_end`] says it, from when it can be sent. What is said is kept in one queue, in
-//!     order. The network interface takes from there before it takes packets of units, and otherwise as in point 6.
-//! 14. **Sending again.** With each NACK that has packets go out again that were not to, the transfer is put behind others in a
-//!     queue. A unit of its own, which takes no descriptors and whose turn in the network interface is behind that of all
-//!     others, takes packets of the first of them, the lowest number first, until it has no more; then it is taken out of the
-//!     queue. A packet that needs no read can be sent at once. The data of another one are read, translated and kept as in
-//!     point 5, in a buffer of its own; when all are asked for it takes the next packet. If the transfer is over when they
-//!     come, they are dropped.
+//!     points 4 and 5. A packet that is there before the transfer is open waits, its data in the buffer of the unit. When it
+//!     is open these can be sent, in order, behind what its unit has; later ones at once. A packet has gone out, as
+//!     [`end_to_end`] says it, from when it can be sent. What is said is kept in one queue, in order. The network interface
+//!     takes the first of what is said and a packet as in point 6 in turn, or what there is. A transfer that is refused, or
+//!     given up, is *dropped* by its unit: its packets that wait are not sent, and their room in the buffer is free. The unit
+//!     asks for no more of its data (if it waits for a translation, when that is known), which are all that it had to ask for
+//!     then. Those that it has asked for are dropped when they are there.
+//! 14. **Sending again.** With each NACK that has packets go out again that were not to, and when one that was refused is
+//!     open, the transfer is put behind others in a queue. A unit of its own, which takes no descriptors and whose turn in the
+//!     network interface is behind that of all others, takes packets of the first of them, the lowest number first, until it
+//!     has no more; then it is taken out of the queue. A packet that needs no read can be sent at once. The data of another
+//!     one are read, translated and kept as in point 5, in a buffer of its own; when all are asked for it takes the next
+//!     packet. If the transfer is over when they come, they are dropped.
 //! 15. **Receiving.** What is said is heard when it has been parsed, and then its room is free. If its CRC is wrong it says
 //!     nothing. Data are accepted, or dropped and their room is free: then first a NACK is said if one is. Accepted ones go on
 //!     as in point 7: a request is a descriptor, then DONE is said, and then its room is free. When all data of a put or of an
@@ -95,8 +98,7 @@
 //!     longest at most.
 //! 17. **The end.** When DONE is heard RELEASE is said, the process gets the event that its operation has left, if it wants
 //!     that, and units look for descriptors. So *left* means arrived. That event waits and is dropped as in point 8. When a
-//!     sender gives up RELEASE is said, if it was open; packets that wait are dropped, whose room in the buffer is free, and
-//!     units look for descriptors. Its other data are read, and dropped when they are there.
+//!     sender gives up RELEASE is said, if it was open; its unit drops it, and units look for descriptors.
 //!
 //! Time that a packet waits for its transfer to be open, and from when its descriptor was decoded until it is taken to be sent
 //! again, or until DONE is heard for the event that its operation has left, is that of the *connection*.

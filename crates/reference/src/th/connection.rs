@@ -101,7 +101,7 @@ impl Connections {
             ("receiver contexts in use at most", receivers),
             ("descriptors that waited for a context", waited),
             ("set-ups refused", refused),
-            ("packets sent again", again),
+            ("packets sent again, or after a refusal", again),
             ("time-outs of senders", sender_time_outs),
             ("time-outs of receivers", receiver_time_outs),
             ("duplicates", duplicates),
@@ -123,6 +123,11 @@ impl Connections {
 
     pub(super) fn lives(&self, sender: ContextUse) -> bool {
         self.senders.transfer(sender).is_some()
+    }
+
+    /// A transfer was refused, given up or is over: what a unit has of it is not sent.
+    pub(super) fn is_dropped(&self, sender: ContextUse) -> bool {
+        self.senders.transfer(sender).is_none_or(|transfer| transfer.setup_nacks > 0)
     }
 
     fn receiver(&self, receiver: ContextUse) -> Option<&ReceiverTransfer> {
@@ -345,6 +350,9 @@ impl Host {
                 let [first, longest] = self.settings.end_to_end.back_off;
                 let time = (1..refusals).fold(first.0, |time, _| time.saturating_mul(2)).min(longest.0);
                 self.around.ask(self.around.after(Picos(time)), Due::BackedOff(sender));
+                let Sending { unit, waiting, .. } = self.connections.sending(sender);
+                let (unit, waiting) = (*unit, std::mem::take(waiting));
+                self.drop_waiting(unit, &waiting);
             }
             Heard::Again(sender, _) => {
                 self.connections.again.push(sender);
@@ -377,11 +385,14 @@ impl Host {
             self.connections.release(job.node, receiver);
             self.transmit();
         }
-        for packet in waiting {
-            self.units[unit].buffered -= packet.buffered;
-        }
-        self.ask_for_data(unit);
+        self.drop_waiting(unit, &waiting);
         self.schedule();
+    }
+
+    /// A unit drops a transfer, of which these packets wait.
+    fn drop_waiting(&mut self, unit: usize, waiting: &[Outbound]) {
+        self.units[unit].buffered -= waiting.iter().map(|packet| packet.buffered).sum::<u64>();
+        self.ask_for_data(unit);
     }
 
     /// The last unit takes packets that are to be sent again, as long as it asks for no data.

@@ -190,9 +190,39 @@ impl Host {
         }
     }
 
+    /// Whether the transfer that a unit asks data for has been dropped.
+    fn asks_for_dropped(&self, unit: usize) -> bool {
+        let asking = self.units[unit].asking.as_ref().map(|transfer| transfer.job);
+        let sender = asking.filter(|job| job.again.is_none()).and_then(|job| job.sender);
+        sender.is_some_and(|sender| self.connections.is_dropped(sender))
+    }
+
+    /// A unit asks for no more data of a transfer that has been dropped.
+    fn end_asking(&mut self, unit: usize) {
+        let state = &mut self.units[unit];
+        let Some(Transfer { job, asked, .. }) = state.asking.take() else { return };
+        let reads =
+            state.reads.iter_mut().filter(|read| read.0.sender == job.sender && read.0.again.is_none());
+        let mut are_left = false;
+        for (job, ..) in reads {
+            are_left = true;
+            (job.end, job.bytes) = (asked, asked);
+        }
+        if !are_left && asked > 0 {
+            // All reads of it are there, and it was the last one that was read.
+            state.buffered -= state.read - state.cut;
+            (state.read, state.cut) = (0, 0);
+        }
+        self.unit_ready(unit);
+    }
+
     /// A unit asks for data, as long as they fit, and the page is known.
     pub(super) fn ask_for_data(&mut self, unit: usize) {
         let greatest = u64::from(self.settings.host.bus.read_request);
+        if self.asks_for_dropped(unit) && !self.units[unit].asking.as_ref().is_some_and(|it| it.waits) {
+            self.end_asking(unit);
+            return;
+        }
         loop {
             let Unit { asking, buffered, .. } = &mut self.units[unit];
             let Some(transfer) = asking else { return };
@@ -221,6 +251,12 @@ impl Host {
         let greatest = u64::from(self.settings.host.bus.read_request);
         let transfer = self.units[unit].asking.as_mut().expect("a transfer waits");
         transfer.story.pass(Part::Translation, self.around.at);
+        transfer.waits = false;
+        if self.asks_for_dropped(unit) {
+            self.end_asking(unit);
+            return;
+        }
+        let transfer = self.units[unit].asking.as_ref().expect("a transfer waits");
         let from = transfer.job.here.byte + transfer.asked;
         let bytes = (transfer.job.end - transfer.asked).min(greatest - from % greatest);
         self.request_data(unit, bytes);
@@ -293,11 +329,15 @@ impl Host {
     /// The data of a packet are there.
     fn cut_is_there(&mut self, unit: usize, packet: Outbound) {
         match packet.sender {
-            Some(sender) if !self.connections.lives(sender) => {
+            Some(sender) if packet.tag.is_none() && self.connections.is_dropped(sender) => {
                 self.units[unit].buffered -= packet.buffered;
                 self.ask_for_data(unit);
             }
             Some(sender) if packet.tag.is_none() => self.is_there(sender, packet),
+            Some(sender) if !self.connections.lives(sender) => {
+                self.units[unit].buffered -= packet.buffered;
+                self.ask_for_data(unit);
+            }
             _ => self.units[unit].packets.push(packet),
         }
     }
@@ -312,7 +352,8 @@ impl Host {
             let rail = turns.find(|&rail| self.in_port[rail] < self.settings.port_packets);
             let Some(rail) = rail else { return };
             let handed = self.around.after(self.settings.transmit);
-            if !self.connections.said.is_empty() {
+            if !self.connections.said.is_empty() && (unit.is_none() || !self.has_said) {
+                self.has_said = true;
                 self.rail_turn = (rail + 1) % rails;
                 self.in_port[rail] += 1;
                 let saying = self.connections.said.remove(0);
@@ -320,6 +361,7 @@ impl Host {
                 continue;
             }
             let Some(unit) = unit else { return };
+            self.has_said = false;
             (self.unit_turn, self.rail_turn) = ((unit + 1) % units, (rail + 1) % rails);
             self.in_port[rail] += 1;
             let packet = self.units[unit].packets.remove(0);

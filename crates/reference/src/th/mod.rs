@@ -144,6 +144,8 @@ struct Host {
     /// Which unit the network interface looks at first, and the rail that comes next.
     unit_turn: usize,
     rail_turn: usize,
+    /// What the network interface took last was something that is said.
+    has_said: bool,
     /// By rail: packets in the source queue or on their way there.
     in_port: Vec<u32>,
     /// Packets in source queues: rail, content, and what was sent, unless it was said.
@@ -190,6 +192,7 @@ pub fn host(
         all_busy: 0,
         unit_turn: 0,
         rail_turn: 0,
+        has_said: false,
         in_port: vec![0; place.rails as usize],
         in_source_queues: Vec::new(),
         leaving: Vec::new(),

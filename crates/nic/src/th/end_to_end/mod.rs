@@ -26,12 +26,14 @@
 //! * If none is free: SETUP_NACK(s).
 //!
 //! **SETUP_ACK(s, r) comes** ([`Senders::hear`])
-//! * s is not open yet: it is *open* to r now, and its packets may go out, in order, each for the first time as DATA(r, n).
+//! * s is not open yet: it is *open* to r now, and its packets may go out, in order, each for the first time as DATA(r, n); if
+//!   it was refused, all of them again.
 //! * s is open to r: nothing.
 //! * s is over, or open to another use: RELEASE(r).
 //!
 //! **SETUP_NACK(s) comes**, and s is not open and does not back off already: it *backs off*; it says SETUP(s) again when that
-//! is over ([`Senders::set_up_again`]). Otherwise nothing happens.
+//! is over ([`Senders::set_up_again`]). It is *refused*: from now on its packets are as if all had gone out and were to go out
+//! again, and who has some of them ready drops them. Otherwise nothing happens.
 //!
 //! **DATA(r, n) comes** ([`Receivers::data`])
 //! * r is over: *stale*; it is dropped.
@@ -89,7 +91,9 @@
 //! 9. A sender that gives up does not begin again: it cannot know whether its data were delivered. It has its process not told
 //!    of anything. A transfer is delivered at most once, whatever happens.
 //! 10. Generations do not come back while a packet of the older use may be in the network: here they have 32 bits.
-//! 11. Not every packet is lost. Without this no protocol ends; with it, and without giving up, every transfer is delivered
+//! 11. A transfer that is refused holds nothing but its context: packets that it kept could be in the way of the transfer whose
+//!     end it waits for, and that one would wait for ever, since a refusal is no failure.
+//! 12. Not every packet is lost. Without this no protocol ends; with it, and without giving up, every transfer is delivered
 //!     once, and its sender hears so.
 //!
 //! A receiver context may be used again as soon as RELEASE has come, since the sender has said so about this very use, and

@@ -29,14 +29,22 @@ pub struct SenderTransfer {
     pub packets: u32,
     /// How far its connection is.
     pub phase: Phase,
-    /// Packets that have gone out.
+    /// Packets that have gone out; all, if it was refused.
     pub sent: u32,
     /// Those of them that are to go out again.
     pub again: PacketSet,
     /// Time-outs and refusals since it has heard something that it goes on with.
     pub failures: u32,
-    /// How many times in a row its SETUP was refused.
+    /// How many times its SETUP was refused.
     pub setup_nacks: u32,
+}
+
+impl SenderTransfer {
+    /// Whether its SETUP was refused: all of its packets go out again.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.setup_nacks > 0
+    }
 }
 
 /// How far a connection is.
@@ -57,9 +65,9 @@ pub enum Heard {
     Nothing,
     /// The transfer is open: packets may go out.
     Opened(ContextUse),
-    /// No receiver context is free; that many times in a row.
+    /// No receiver context is free; that many times until now. What is ready of it is dropped.
     BacksOff(ContextUse, u32),
-    /// So many packets are to go out again that were not to.
+    /// So many packets are to go out again that were not to, or could not.
     Again(ContextUse, u32),
     /// The transfer is over: all data are where they go. RELEASE goes to the receiver.
     Done(Ends),
@@ -176,7 +184,10 @@ impl Senders {
             Phase::Setup | Phase::BackOff => {
                 transfer.phase = Phase::Open(ends.receiver);
                 transfer.failures = 0;
-                Heard::Opened(ends.sender)
+                match transfer.again.len() {
+                    0 => Heard::Opened(ends.sender),
+                    packets => Heard::Again(ends.sender, packets),
+                }
             }
         }
     }
@@ -186,6 +197,8 @@ impl Senders {
             Some(transfer) if transfer.phase == Phase::Setup => {
                 transfer.phase = Phase::BackOff;
                 transfer.failures = 0;
+                transfer.sent = transfer.packets;
+                transfer.again = (0..transfer.packets).collect();
                 transfer.setup_nacks = transfer.setup_nacks.saturating_add(1);
                 Heard::BacksOff(sender, transfer.setup_nacks)
             }

@@ -20,8 +20,8 @@ pub(super) fn what(dice: &mut Dice, settings: &ThSettings, process: u8) -> (Verb
     (verb, by)
 }
 
-/// Where ends are patient, no process waits for room in its submission queue, so that all of them see what has come, and
-/// what waits for a connection leaves room in the buffer of its unit: otherwise ends can wait for each other.
+/// Where ends are patient, no process waits for room in its submission queue, so that all of them see what has come:
+/// otherwise ends can wait for each other.
 pub(super) fn settings(dice: &mut Dice, are_patient: bool) -> ThSettings {
     let host = HostSettings { bus: bus(dice), poll: dice.time() };
     let store = dice.time();
@@ -43,9 +43,7 @@ pub(super) fn settings(dice: &mut Dice, are_patient: bool) -> ThSettings {
         units: dice.between(1, 3),
         decode: dice.time(),
         interval: dice.time(),
-        unit_buffer: request
-            + mtu
-            + if are_patient { 1 << 22 } else { dice.pick(&[0, 0, 100, 1_000, 8_192]) },
+        unit_buffer: request + mtu + dice.pick(&[0, 0, 100, 1_000, 8_192]),
         immediate: dice.pick(&[0, 1, 60, 96]),
         transmit: dice.time(),
         port_packets: dice.pick(&[1, 1, 2, 4, 16]),
