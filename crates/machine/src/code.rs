@@ -257,10 +257,11 @@ codes! {
         each other.";
         "switch a b" => "switch a b\nlink a:1 - b:1"
     /// A line of forwarding tables is not understood
-    TableLine "FW-M058": "Each line of a file of forwarding tables is empty, or begins with `switch`, `to` or `begin`; `#` begins \
-        a comment. `switch NAME ...` names the switches that the lines below it are of, `to NODE ... port NUMBER` says by \
-        which port packets for these nodes leave, `begin NODE ... class NUMBER` in which class of virtual channels those of \
-        its own nodes begin.";
+    TableLine "FW-M058": "Each line of a file of forwarding tables is empty, or begins with `switch`, `to`, `begin`, `from` or \
+        `levels`; `#` begins a comment. `switch NAME ...` names the switches that the lines below it are of, `to NODE ... port \
+        NUMBER` says by which port packets for these nodes leave, `begin NODE ... class NUMBER` in which class of virtual \
+        channels those of its own nodes begin; or `from NODE ... to NODE ... level NUMBER` says a service level, and `levels \
+        [in PORT ... out PORT ...] classes CLASS ...` the class that each level takes.";
         "switch a\nto n0 7" => "switch a\nto n0 port 7"
     /// A name in forwarding tables is not one of the topology
     TableName "FW-M059": "Forwarding tables call switches and nodes as the graph file does, or by number, counted from 0; a \
@@ -272,7 +273,7 @@ codes! {
         "switch a\nto n0 port 0\nto n0 port 1" => "switch a\nto n0 port 0"
     /// Forwarding tables do not lead to a node
     TableLeads "FW-M061": "Every packet has to reach its node, from every other: each switch that it comes to has a port for that \
-        node, with a link, and no switch is passed twice. `flitway check` then says whether packets can wait for each other.";
+        node, with a link, and no switch is passed twice, and its service level has a class there. `flitway check` then says whether packets can wait for each other.";
         "switch a\nto n1 port 9" => "switch a\nto n1 port 7"
     /// A link is too long for copper
     LinkUncoded "FW-M065": "Links of QsNetII longer than 13 m are optical, and optical receivers need data without a direct \

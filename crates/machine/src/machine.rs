@@ -135,6 +135,7 @@ impl Machine {
             topology: topology.as_ref(),
             routing: routing.as_ref().map(|routing| routing.kind),
             vc_classes: routing.as_ref().and_then(|routing| routing.classes),
+            carried_hops: routing.as_ref().and_then(routing::Chosen::carried_hops),
             link: link.as_ref(),
         };
         let switch = switch::build(&values, &surroundings, &mut findings);

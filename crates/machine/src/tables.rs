@@ -12,9 +12,22 @@
 //! begin n2 class 1          # so do packets that nodes of b send to n2
 //! ```
 //!
+//! Instead of `begin`, packets can have service levels:
+//!
+//! ```text
+//! levels classes 0 1 1                 # before the first switch, of all: level 0 takes class 0, levels 1 and 2 class 1
+//! from n0 n1 to n2 level 1             # packets of n0 and n1 for n2 have level 1; others have level 0
+//! switch b
+//! levels in 6 out 7..8 classes 1 - 0   # of b, from port 6 to ports 7 and 8: packets of level 1 are dropped
+//! ```
+//!
 //! Each line is empty or one statement; `#` begins a comment. `switch` names those that the lines below it are of.
 //! Switches and nodes are called as in the graph file, or by number; `n1..n4` and `1..4` are several. Without `class` a
-//! packet keeps that of virtual channels it has come in on, and what nodes of the switch send begins in class 0.
+//! packet keeps that of virtual channels it has come in on, and what nodes of the switch send begins in class 0. Where there is
+//! a line `levels` or `from`, a hop takes the class of the packet's level, unless its entry says one: that of a line of these
+//! two ports, else of one of the switch, else of one of all switches, else the class with the number of the level.
+
+mod levels;
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
@@ -25,9 +38,10 @@ use crate::input;
 use crate::load;
 use crate::nearest::nearest;
 use crate::units::show;
-use flitway_wiring::routing::{ForwardingTables, Route, TableFault};
+use flitway_wiring::routing::{ForwardingTables, LEVELS, TableFault};
 use flitway_wiring::topology::Topology;
 use flitway_wiring::{NodeId, PortId, SwitchId};
+use levels::Levels;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::ops::Range;
@@ -72,6 +86,7 @@ pub(crate) fn read(
             break;
         }
     }
+    reader.end_levels();
     if !reader.findings.has_errors() {
         reader.check(topology);
     }
@@ -92,6 +107,7 @@ struct Reader<'a> {
     switches: Names<'a>,
     nodes: Names<'a>,
     tables: ForwardingTables,
+    levels: Levels,
     /// The switches that lines are of, if they are known; nothing before the first line that names some.
     current: Option<Vec<SwitchId>>,
     /// Where each switch is named.
@@ -163,6 +179,7 @@ impl<'a> Reader<'a> {
             switches: Names::new("switch", switches, switch_names),
             nodes: Names::new("node", nodes, node_names),
             tables: ForwardingTables::new(switches, nodes),
+            levels: Levels::new(switches, nodes),
             current: None,
             headings: HashMap::new(),
             places: HashMap::new(),
@@ -202,11 +219,14 @@ impl<'a> Reader<'a> {
             }
             "to" => self.entry(keyword, rest),
             "begin" => self.begin(keyword, rest),
+            "from" => self.level(keyword, rest),
+            "levels" => self.classes_of_levels(keyword, rest),
             other => {
                 let message = format!("`{}` does not begin a line of forwarding tables", show(other));
-                let meant = nearest(other, ["switch", "to", "begin"]);
+                let meant = nearest(other, ["switch", "to", "begin", "from", "levels"]);
                 let help = meant.map(|word| format!("did you mean `{word}`?"));
-                let problem = self.wrong(&keyword.span, message, "`switch`, `to` or `begin`");
+                let problem =
+                    self.wrong(&keyword.span, message, "`switch`, `to`, `begin`, `from` or `levels`");
                 Err(Box::new(problem.maybe_help(help)))
             }
         }
@@ -251,10 +271,10 @@ impl<'a> Reader<'a> {
     }
 
     fn class(&self, word: &Name) -> Parsed<u8> {
-        let class = word.text.parse::<u8>().ok().filter(|class| u32::from(*class) < Route::CLASSES);
+        let class = word.text.parse::<u8>().ok().filter(|class| usize::from(*class) < LEVELS);
         class.ok_or_else(|| {
             let message = format!("`{}` is not a class of virtual channels", show(&word.text));
-            self.wrong(&word.span, message, &format!("0 to {}", Route::CLASSES - 1))
+            self.wrong(&word.span, message, &format!("0 to {}", LEVELS - 1))
         })
     }
 
@@ -391,6 +411,15 @@ impl<'a> Reader<'a> {
                 let (to, other) = (self.node(*node), self.node(*other));
                 let message = format!("this port of {} leads to {other}, not to {to}", self.switch(*at));
                 error(at_entry(*at, *node), message).expected("a port towards that node")
+            }
+            TableFault::Dropped { at, ports: [from, to], node, source, level } => {
+                let (switch, node, source) = (self.switch(*at), self.node(*node), self.node(*source));
+                let message = format!(
+                    "packets of {source} for {node} are dropped at {switch}: from port {} to port {} level {level} has no class",
+                    from.0, to.0
+                );
+                error(self.levels.place(self.source), message)
+                    .expected("a class of each level that packets have, wherever they pass")
             }
             TableFault::Loop { node, switches } => {
                 let mut names: Vec<String> = switches.iter().take(8).map(|it| self.switch(*it)).collect();

@@ -331,6 +331,14 @@ pub(crate) struct Chosen {
     pub(crate) made: Option<Routing>,
 }
 
+impl Chosen {
+    /// See [`Surroundings`](super::switch::Surroundings). Those that know a limit themselves keep it.
+    pub(crate) fn carried_hops(&self) -> Option<u32> {
+        let made = self.made.as_ref().filter(|routing| self.tables.is_some() && !routing.is_plain());
+        made.map(Routing::hops_max)
+    }
+}
+
 pub(crate) fn build(
     values: &Values,
     topology: Option<&Topology>,

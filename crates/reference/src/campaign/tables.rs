@@ -1,7 +1,9 @@
 //! The routing of a case; forwarding tables among them, which the topology alone decides, so that a case need not hold them.
 
 use flitway_engine::random::{Purpose, Stream};
-use flitway_wiring::routing::{ForwardingTables, Route, Routing, RoutingError, RoutingKind};
+use flitway_wiring::routing::{
+    ForwardingTables, LEVELS, Route, Routing, RoutingError, RoutingKind, ServiceLevels,
+};
 use flitway_wiring::topology::{End, Shape, Topology};
 use flitway_wiring::{NodeId, PortId, SwitchId};
 use std::sync::Arc;
@@ -18,9 +20,33 @@ pub(super) fn routing(kind: RoutingKind, topology: Arc<Topology>) -> Result<Rout
     };
     let tables = match own {
         Some(own) => ForwardingTables::of(&Routing::new(own, Arc::clone(&topology))?),
+        None if topology.switches() % 4 == 3 => with_levels(&topology)?,
         None => random(&topology),
     };
     Routing::by_tables(topology, Arc::new(tables.ok_or(RoutingError::Tables)?))
+}
+
+/// Up*/down* ways with random service levels, which take random classes from port to port; nothing if packets cannot carry
+/// them. No cycle of channels closes whatever the classes are.
+fn with_levels(topology: &Arc<Topology>) -> Result<Option<ForwardingTables>, RoutingError> {
+    let up_down = Routing::new(RoutingKind::UpDown, Arc::clone(topology))?;
+    let mut tables = ForwardingTables::of(&up_down).filter(|_| up_down.hops_max() <= Route::HOPS);
+    let mut stream = Stream::new(0, 0, Purpose::Test);
+    let mut levels = ServiceLevels::new(topology.switches(), topology.nodes());
+    let classes = 1 + topology.switches() / 4 % Route::CLASSES;
+    let nodes = || (0..topology.nodes()).map(NodeId);
+    for (source, node) in nodes().flat_map(|source| nodes().map(move |node| (source, node))) {
+        levels.set_level(source, node, stream.below(LEVELS as u64) as u8);
+    }
+    for here in (0..topology.switches()).map(SwitchId) {
+        let ports = || (0..topology.ports(here)).map(PortId);
+        for pair in ports().flat_map(|from| ports().map(move |to| (from, to))) {
+            let classes = std::array::from_fn(|_| Some(stream.below(classes.into()) as u8));
+            levels.set_classes(here, Some(pair), classes);
+        }
+    }
+    tables.iter_mut().for_each(|tables| tables.set_levels(levels.clone()));
+    Ok(tables)
 }
 
 /// Random shortest ways. Each hop has the class of the links that are left, the fewer the higher, so that packets never wait

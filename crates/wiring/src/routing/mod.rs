@@ -14,6 +14,7 @@ mod dragonfly;
 mod header;
 mod hyperx;
 mod layered;
+mod levels;
 mod multi_path;
 mod route;
 pub mod rtb;
@@ -27,6 +28,7 @@ mod xgft;
 
 pub use balance::load_of_shortest;
 pub use header::Header;
+pub use levels::{Classes, LEVELS, ServiceLevels};
 pub use route::Route;
 pub use select::Selection;
 pub use tables::{ForwardingTables, TableFault};

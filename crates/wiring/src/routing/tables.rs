@@ -1,10 +1,10 @@
 //! Forwarding tables from outside, as subnet managers make them: each switch has a port for each node.
 //!
 //! A packet keeps its class of virtual channels unless the entry says another; what the nodes of a switch send begins in the
-//! class that the switch says of the destination, 0 unless it does. So service levels that depend on the pair of switches
-//! (LASH) and classes by hop can both be written.
+//! class that the switch says of the destination, 0 unless it does. So classes by hop can be written. Where there are service
+//! levels, and an entry says no class, it is that of the [level](ServiceLevels).
 
-use super::{Arrival, Candidate, Header, Hop, Relation, Route, Routing, from_nodes};
+use super::{Arrival, Candidate, Header, Hop, LEVELS, Relation, Routing, ServiceLevels, from_nodes};
 use crate::topology::{End, Topology};
 use crate::{NodeId, PortId, SwitchId};
 use std::sync::Arc;
@@ -19,8 +19,11 @@ pub struct ForwardingTables {
     classes: Vec<u8>,
     /// The same: the class in which packets of the switch's own nodes begin; empty if that is 0 for all.
     starts: Vec<u8>,
+    levels: Option<ServiceLevels>,
 }
 
+/// More faults are not listed.
+const FAULTS_MAX: usize = 100;
 /// No port.
 const NONE: u16 = u16::MAX;
 /// The class that a packet has come in on.
@@ -61,6 +64,19 @@ pub enum TableFault {
         /// The switches, in the order in which they are passed.
         switches: Vec<SwitchId>,
     },
+    /// Packets from `source` for `node` are dropped at `at`, since their service level has no class there.
+    Dropped {
+        /// The switch.
+        at: SwitchId,
+        /// The port by which they come there, and that by which they were to leave.
+        ports: [PortId; 2],
+        /// Whom they are for.
+        node: NodeId,
+        /// Whose they are.
+        source: NodeId,
+        /// Their level.
+        level: u8,
+    },
 }
 
 /// What is known of the way from a switch to one node.
@@ -83,7 +99,13 @@ impl ForwardingTables {
             ports: vec![NONE; entries],
             classes: Vec::new(),
             starts: Vec::new(),
+            levels: None,
         }
+    }
+
+    /// Packets have service levels.
+    pub fn set_levels(&mut self, levels: ServiceLevels) {
+        self.levels = Some(levels);
     }
 
     /// Those of `routing`; nothing if packets for a node go different ways from one switch, as their headers say or as they
@@ -145,7 +167,20 @@ impl ForwardingTables {
     #[must_use]
     pub fn classes(&self) -> u32 {
         let used = self.classes.iter().chain(&self.starts).filter(|class| **class != KEPT);
-        1 + u32::from(used.copied().max().unwrap_or(0))
+        let said = 1 + u32::from(used.copied().max().unwrap_or(0));
+        self.levels.as_ref().map_or(said, |levels| said.max(levels.classes()))
+    }
+
+    /// The class of the hop to port `to` of a packet that has come by `arrival`, from a node of the switch or not, and has that
+    /// level; nothing if it is dropped.
+    fn class(&self, here: SwitchId, node: NodeId, arrival: Arrival, is_first: bool, level: u8) -> Option<u8> {
+        let at = self.place(here, node);
+        match (self.classes.get(at), &self.levels) {
+            (Some(&class), _) if class != KEPT => Some(class),
+            (_, Some(levels)) => levels.class(here, arrival.port, PortId(self.ports[at].into()), level),
+            _ if is_first => Some(self.starts.get(at).copied().unwrap_or(0)),
+            _ => Some(arrival.class),
+        }
     }
 
     fn place(&self, here: SwitchId, node: NodeId) -> usize {
@@ -158,8 +193,13 @@ impl ForwardingTables {
     /// # Errors
     /// What is wrong, a hundred things at most.
     pub fn check(&self, topology: &Topology) -> Result<u32, Vec<TableFault>> {
-        /// More are not listed.
-        const FAULTS_MAX: usize = 100;
+        let longest = self.check_ports(topology)?;
+        let dropped = self.dropped(topology);
+        if dropped.is_empty() { Ok(longest) } else { Err(dropped) }
+    }
+
+    /// The same of ports alone.
+    fn check_ports(&self, topology: &Topology) -> Result<u32, Vec<TableFault>> {
         let (mut faults, mut longest) = (Vec::new(), 1);
         let mut known = vec![Known::Nothing; topology.switches() as usize];
         for node in (0..topology.nodes()).map(NodeId) {
@@ -175,6 +215,35 @@ impl ForwardingTables {
             }
         }
         if faults.is_empty() { Ok(longest) } else { Err(faults) }
+    }
+
+    /// Where packets are dropped for their service level; their ports are right.
+    fn dropped(&self, topology: &Topology) -> Vec<TableFault> {
+        let nodes = || (0..topology.nodes()).map(NodeId);
+        let Some(levels) = self.levels.as_ref().filter(|levels| levels.may_drop()) else { return Vec::new() };
+        let pairs = nodes().flat_map(|source| nodes().map(move |node| (source, node)));
+        let faults = pairs.filter_map(|(source, node)| {
+            let level = levels.level(source, node);
+            let ((mut here, port), mut class) = (topology.home(source), 0);
+            let mut arrival = Arrival { port, class };
+            let mut is_first = true;
+            loop {
+                let to = self.port(here, node)?;
+                let Some(next) = self.class(here, node, arrival, is_first, level) else {
+                    return Some(TableFault::Dropped {
+                        at: here,
+                        ports: [arrival.port, to],
+                        node,
+                        source,
+                        level,
+                    });
+                };
+                class = next;
+                let Some((_, End::Switch(next, port))) = topology.wire(here, to) else { return None };
+                (here, arrival, is_first) = (next, Arrival { port, class }, false);
+            }
+        });
+        faults.take(FAULTS_MAX).collect()
     }
 
     /// The switches on the way of packets of `source` to `node`; nothing of one that is known to be wrong.
@@ -219,7 +288,7 @@ impl ForwardingTables {
 
 /// Puts `value` at `at` of a list of so many that are `unless` given; it is empty while all are.
 fn put(list: &mut Vec<u8>, len: usize, unless: u8, at: usize, value: u8) {
-    assert!(u32::from(value) < Route::CLASSES, "classes are below {}", Route::CLASSES);
+    assert!(usize::from(value) < LEVELS, "classes are below {LEVELS}");
     if list.is_empty() {
         list.resize(len, unless);
     }
@@ -252,15 +321,28 @@ impl Relation for ByTables {
         Some(self.hops_max)
     }
 
+    fn start(&self, source: NodeId, destination: NodeId, _: u64) -> Header {
+        let header = Header::to(destination);
+        match &self.tables.levels {
+            Some(levels) => header.in_phase(levels.level(source, destination).into()),
+            None => header,
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        self.tables.levels.is_none()
+    }
+
+    fn tells_nodes_apart(&self) -> bool {
+        self.tables.levels.is_some()
+    }
+
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
-        let at = self.tables.place(here, header.destination());
-        let begins = self.is_from_node[here.index()][arrival.port.index()];
-        let class = match self.tables.classes.get(at) {
-            Some(&class) if class != KEPT => class,
-            _ if begins => self.tables.starts.get(at).copied().unwrap_or(0),
-            _ => arrival.class,
-        };
-        Candidate { hop: Hop { port: PortId(self.tables.ports[at].into()), class }, header }
+        let node = header.destination();
+        let is_first = self.is_from_node[here.index()][arrival.port.index()];
+        let class = self.tables.class(here, node, arrival, is_first, header.phase() as u8);
+        let port = PortId(self.tables.ports[self.tables.place(here, node)].into());
+        Candidate { hop: Hop { port, class: class.expect("tables drop no packet") }, header }
     }
 }
 
@@ -294,6 +376,38 @@ mod tests {
         }
     }
 
+    /// Service levels of a clockwise ring of five: the level is the source, in class 1 behind switch 0.
+    fn levels_of_a_ring(topology: &Topology) -> ServiceLevels {
+        let mut levels = ServiceLevels::new(5, 5);
+        for (source, node) in (0..5).flat_map(|a| (0..5).map(move |b| (a, b))) {
+            levels.set_level(NodeId(source), NodeId(node), source as u8);
+        }
+        for here in (0..5).map(SwitchId) {
+            let classes = std::array::from_fn(|source| Some(u8::from(here.index() < source)));
+            levels.set_classes(here, None, if here.0 == 0 { [None; LEVELS] } else { classes });
+            let ports = || (0..topology.ports(here)).map(PortId);
+            for pair in ports().flat_map(|from| ports().map(move |to| (from, to))).filter(|_| here.0 == 0) {
+                levels.set_classes(here, Some(pair), classes);
+            }
+        }
+        levels
+    }
+
+    #[test]
+    fn packets_whose_level_has_no_class_are_told() {
+        let settings = TopologySettings::Torus { dimensions: vec![5], nodes_per_switch: 1 };
+        let topology = Arc::new(Topology::build(&settings).unwrap());
+        let minimal = routing(RoutingKind::UpDown, &settings);
+        let mut tables = ForwardingTables::of(&minimal).unwrap();
+        let mut levels = ServiceLevels::new(5, 5);
+        levels.set_level(NodeId(2), NodeId(3), 4);
+        levels.set_classes(SwitchId(3), None, std::array::from_fn(|level| (level == 0).then_some(0)));
+        tables.set_levels(levels);
+        let faults = tables.check(&topology).unwrap_err();
+        let [TableFault::Dropped { at, node, source, level, .. }] = faults[..] else { panic!("{faults:?}") };
+        assert_eq!((at, node, source, level), (SwitchId(3), NodeId(3), NodeId(2), 4));
+    }
+
     /// A ring of three with a node at each: clockwise tables in classes by hop are free of deadlock, in one class they are not.
     #[test]
     fn an_entry_can_say_the_class_of_its_hop() {
@@ -324,8 +438,15 @@ mod tests {
                 Some(if left == 0 { 3 } else { 4 - left as u8 }),
             );
         }
+        let mut by_level = one.clone();
+        by_level.set_levels(levels_of_a_ring(&topology));
         let routing = |tables| Routing::by_tables(Arc::clone(&topology), Arc::new(tables)).unwrap();
         conformance(&routing(by_hop));
+        let by_level = routing(by_level);
+        crate::dependency::tests::is_free(&by_level);
+        assert_eq!((by_level.classes(), by_level.is_plain()), (2, false));
+        let classes = |source, node| by_level.path(NodeId(source), NodeId(node)).map(|(_, hop)| hop.class);
+        assert!(classes(3, 2).eq([0, 0, 1, 1, 1]) && classes(1, 4).eq([0; 4]));
         let of_one = Dependencies::of(&routing(one));
         assert!(matches!(of_one.verdict(), Verdict::Cyclic(_)), "{of_one:?}");
     }

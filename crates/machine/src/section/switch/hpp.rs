@@ -18,7 +18,7 @@ use super::{
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::topology::{self, Topology};
-use crate::section::{nic, packet};
+use crate::section::{nic, packet, routing};
 use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
 use crate::units::{self, Dimension};
 use crate::values::{Span, Values};
@@ -127,6 +127,12 @@ fn build(
     if let Some(vcs) = vcs {
         let limit = ClassLimit { classes: Route::CLASSES, what: "which is what the route of a packet holds" };
         check_vcs(values, &VCS, vcs, limit, surroundings, findings);
+    }
+    if let Some(hops) = surroundings.carried_hops.filter(|hops| *hops > Route::HOPS) {
+        let message = format!("packets carry their way, and one with service levels has {hops} hops here");
+        let involved = [&super::ARCHITECTURE, &routing::ALGORITHM];
+        let problem = values.conflict(Code::RoutingMisfit, &involved, message);
+        findings.push(problem.expected(format!("ways of {} hops at most, or a tiled switch", Route::HOPS)));
     }
     let why =
         "an HPP Switch follows the way that the source has written, and a NIC sees no queues of the switch";

@@ -66,6 +66,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) routing: Option<RoutingKind>,
     /// Classes of virtual channels that the routing needs.
     pub(crate) vc_classes: Option<u32>,
+    /// Hops of the longest way, where switches on it cannot tell the rest of the way by the destination.
+    pub(crate) carried_hops: Option<u32>,
     pub(crate) link: Option<&'a LinkSettings>,
 }
 

@@ -278,6 +278,11 @@ fn check_routing(
         let problem =
             values.conflict(Code::RoutingMisfit, &[&ARCHITECTURE_SETTING, &routing::ALGORITHM], message);
         findings.push(problem.expected("a routing with one path for each destination").help(help));
+    } else if surroundings.carried_hops.is_some() {
+        let message = "this switch routes by destination alone, and packets have service levels".to_owned();
+        let involved = [&ARCHITECTURE_SETTING, &routing::ALGORITHM];
+        let problem = values.conflict(Code::RoutingMisfit, &involved, message);
+        findings.push(problem.expected("forwarding tables without service levels").help(help));
     } else if settings.worms.bits > 0
         && surroundings.routing == Some(RoutingKind::DModK)
         && surroundings.topology.is_some_and(|topology| topology.has_parallel_links)
