@@ -253,7 +253,8 @@ pub(crate) struct ImportArguments {
     /// Descriptions of the fabric, several if it falls apart into networks
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// Forwarding tables of it, as `dump_lfts.sh`, `ibroute` and OpenSM print them
+    /// Forwarding tables of it, as `dump_lfts.sh`, `ibroute` and OpenSM print them; and service levels: `opensm-sl2vl.dump`,
+    /// `opensm-path-records.dump`, paths for `ibdmchk`
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) tables: Vec<String>,
     /// Where the files go: a folder, or how they begin (`mine/fabric` for mine/fabric.toml, mine/fabric.graph)

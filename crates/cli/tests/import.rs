@@ -450,3 +450,101 @@ fn switches_of_up_to_512_ports_are_tiled_and_larger_ones_refused() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     says(&stderr(&output), &["needs 513 ports", "at most 512 ports"]);
 }
+
+/// Five switches in a ring with a node each, port 1; port 2 leads to port 3 of the next one.
+fn ring() -> String {
+    let switches = (0..5).map(|it| {
+        let (next, before) = ((it + 1) % 5, (it + 4) % 5);
+        format!(
+            "switchguid=0x1{it}(1{it})\nSwitch 4 \"S-1{it}\" # \"s{it}\" enhanced port 0 lid {} lmc 0\n\
+             [1] \"H-2{it}\"[1](3{it}) # \"n{it} HCA-1\" lid {} 4xHDR\n\
+             [2] \"S-1{next}\"[3] # \"s{next}\" lid {} 4xHDR\n[3] \"S-1{before}\"[2] # \"s{before}\" lid {} 4xHDR\n\n",
+            1 + it,
+            11 + it,
+            1 + next,
+            1 + before,
+        )
+    });
+    let nodes = (0..5).map(|it| {
+        format!(
+            "caguid=0x2{it}\nCa 1 \"H-2{it}\" # \"n{it} HCA-1\"\n\
+             [1](3{it}) \"S-1{it}\"[1] # lid {} lmc 0 \"s{it}\" lid {} 4xHDR\n\n",
+            11 + it,
+            1 + it,
+        )
+    });
+    switches.chain(nodes).collect()
+}
+
+/// Tables of it that lead round in one direction, as OpenSM itself prints them.
+fn ring_tables() -> String {
+    let of = |here: usize| {
+        let entries = (0..5).map(|node| {
+            let port = if node == here { 1 } else { 2 };
+            format!("0x{:04x} {port:03} # Channel Adapter portguid 0x3{node}: 'n{node} HCA-1'\n", 11 + node)
+        });
+        let head = format!("Unicast lids [0-15] of switch Lid {} guid 0x1{here} ('s{here}'):\n", 1 + here);
+        head + &entries.collect::<String>() + "15 lids dumped\n"
+    };
+    (0..5).map(of).collect()
+}
+
+/// Level i is that of packets of node i, which is in lane 1 behind switch 0.
+fn ring_maps() -> String {
+    let heading = "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n#-----\n";
+    let of = |here: usize| {
+        let lanes = (0..16).map(|level| if level > 4 { 15 } else { usize::from(here < level) });
+        let lanes: String = lanes.map(|lane| format!(" {lane:<2}")).collect();
+        let ports = (0..4).flat_map(|to| (0..4).map(move |from| (from, to)));
+        let rows = ports.map(|(from, to)| format!("{from:<3} {to:<3} :{lanes}\n")).collect::<String>();
+        format!("Switch 0x1{here}, base LID {}, \"s{here}\"\n{heading}{rows}#-----\n\n", 1 + here)
+    };
+    let of_nic =
+        format!("Channel Adapter 0x30, base LID 11, \"n0\"\n{heading}0   0   :{}\n", " 0 ".repeat(16));
+    (0..5).map(of).chain([of_nic]).collect()
+}
+
+fn ring_records() -> String {
+    let of = |source: usize| {
+        let paths = (0..5).map(|node| format!("0x{:04X} : {source:<2} : 4   : 12  \n", 11 + node));
+        let head =
+            format!("Channel Adapter 0x3{source}, base LID {}, \"n{source} HCA-1\", port 1\n", 11 + source);
+        format!("{head}# LID  : SL : MTU : RATE\n{}0x0001 : 0  : 4   : 12\n\n", paths.collect::<String>())
+    };
+    (0..5).map(of).collect()
+}
+
+#[test]
+fn service_levels_come_along_and_make_a_ring_free_of_deadlock() {
+    let paths: String = (0..5)
+        .flat_map(|source| (0..5).map(move |node| format!("0x2{source} {} {source}\n", 11 + node)))
+        .collect();
+    let of = |name: &str, text: &str| scratch(name, text).display().to_string();
+    let (tables, maps) = (of("ring.lfts", &ring_tables()), of("opensm-sl2vl.dump", &ring_maps()));
+    for (name, levels) in [("ring.records", ring_records()), ("ring.psl", paths)] {
+        let options = ["--tables", &tables, &maps, &of(name, &levels)];
+        let (folder, report) = imported(name, &[("net.txt", &ring())], &options);
+        says(
+            &report,
+            &[
+                "45 rows of maps from service levels to virtual channels, levels of 25 paths",
+                "1 row of NIC ports, which have no way to choose",
+                "a tiled switch, as what packets of an HPP Switch carry of a way",
+            ],
+        );
+        let made = fs::read_to_string(folder.join("made.tables")).unwrap();
+        says(&made, &["from n1 to n0 n2 n3 n4 level 1\n", "\nlevels classes 0 0 0 1 1\n"]);
+        says(&fs::read_to_string(folder.join("made.toml")).unwrap(), &["\nvcs = 2\n"]);
+        let check = flitway(&["check", &folder.join("made.toml").display().to_string()]);
+        says(&stdout(&check), &["free of cyclic dependence: no deadlock is possible"]);
+    }
+    // Without levels all are in one class.
+    let (net, out) = (of("ring.net", &ring()), folder("ring-bare").join("made").display().to_string());
+    let output = flitway(&["import", &net, "--tables", &tables, "--out", &out]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let check = flitway(&["check", &format!("{out}.toml")]);
+    says(&stdout(&check), &["cyclic dependence"]);
+    assert!(!stdout(&check).contains("free of cyclic dependence"), "{}", stdout(&check));
+    let alone = ["import", &net, "--tables", &maps, "--out", &out];
+    assert_refused(&[(&alone, &["service levels without forwarding tables"])]);
+}

@@ -35,6 +35,8 @@ pub(crate) struct NicPort {
     /// What it is called where it is a node of its own.
     pub(crate) name: String,
     pub(crate) guid: Option<u64>,
+    /// The GUID of what it is a port of.
+    pub(crate) device: Option<u64>,
     pub(crate) lid: Option<u32>,
     /// Its further LIDs are the next ones, up to 2^lmc with the first.
     pub(crate) lmc: u32,
@@ -128,7 +130,18 @@ pub(crate) struct Notes {
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     pub(crate) entries: BTreeMap<(usize, usize), u32>,
+    /// Service levels, if a file says some.
+    pub(crate) levels: Option<Levels>,
     pub(crate) notes: Notes,
+}
+
+/// Service levels, and the classes that they take.
+#[derive(Debug, Default)]
+pub(crate) struct Levels {
+    /// By NIC port that sends and NIC port that receives, where one is said.
+    pub(crate) levels: BTreeMap<(usize, usize), u8>,
+    /// By switch, and the ports in and out: the class of each level; nothing where it is dropped.
+    pub(crate) maps: BTreeMap<(usize, u32, u32), [Option<u8>; 16]>,
 }
 
 /// What a reader answers.

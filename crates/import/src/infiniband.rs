@@ -213,7 +213,7 @@ fn nic(device: &Device, port: u32, linked: usize) -> NicPort {
     let (guid, lid, lmc) = device.addresses.get(&port).copied().unwrap_or_default();
     let name = device.name();
     let name = if linked > 1 { format!("{name} p{port}") } else { name.to_owned() };
-    NicPort { node: device.node().to_owned(), name, guid, lid, lmc, file: 0 }
+    NicPort { node: device.node().to_owned(), name, guid, device: device.guid, lid, lmc, file: 0 }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod graphml;
 mod guid;
 mod infiniband;
 mod layout;
+mod levels;
 mod lines;
 mod names;
 mod opensm;
@@ -34,7 +35,7 @@ pub use format::Format;
 pub struct Inputs {
     /// Descriptions of the fabric.
     pub fabrics: Vec<Arc<Source>>,
-    /// Forwarding tables of it.
+    /// Forwarding tables of it, and service levels.
     pub tables: Vec<Arc<Source>>,
     /// The format of the descriptions, if it is not to be told by their content.
     pub format: Option<Format>,
@@ -84,7 +85,20 @@ pub fn import(inputs: &Inputs) -> Result<Imported, Diagnostics> {
     let layout = layout::lay_out(&mut fabric)?;
     let mut tables = match inputs.tables.is_empty() {
         true => None,
-        false => Some(opensm::read(&inputs.tables, &fabric)?),
+        false => {
+            let is_levels = |source: &Arc<Source>| levels::is_levels(&source.text);
+            let (of_levels, of_ports) = inputs.tables.iter().cloned().partition::<Vec<_>, _>(is_levels);
+            let mut tables = opensm::read(&of_ports, &fabric)?;
+            if let Some(first) = of_levels.first() {
+                if of_ports.is_empty() {
+                    let message = "service levels without forwarding tables";
+                    let problem = Diagnostic::error(Code::ForeignFabric, Location::whole(first), message);
+                    return Err(problem.expected("`opensm-lfts.dump` or the like beside it").into());
+                }
+                tables.levels = Some(levels::read(&of_levels, &fabric, &mut tables.notes)?);
+            }
+            Some(tables)
+        }
     };
     if let Some(tables) = &mut tables {
         opensm::note_holes(tables, &fabric, &layout.switches, &layout.nodes);

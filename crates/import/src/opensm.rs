@@ -58,23 +58,23 @@ pub(crate) fn read(sources: &[Arc<Source>], fabric: &Fabric) -> Read<Tables> {
 }
 
 /// What addresses stand for. LIDs are of a subnet, the file that describes it.
-struct Known {
-    switches: BTreeMap<u64, usize>,
+pub(crate) struct Known {
+    pub(crate) switches: BTreeMap<u64, usize>,
     named: BTreeMap<String, Vec<usize>>,
     guids: BTreeMap<u64, usize>,
-    lids: BTreeMap<(usize, u32), usize>,
+    pub(crate) lids: BTreeMap<(usize, u32), usize>,
     /// LIDs of switches, and those of NIC ports beside the first one.
-    others: BTreeMap<(usize, u32), Other>,
+    pub(crate) others: BTreeMap<(usize, u32), Other>,
 }
 
 #[derive(Clone, Copy)]
-enum Other {
+pub(crate) enum Other {
     Switch,
     Further,
 }
 
 impl Known {
-    fn of(fabric: &Fabric) -> Known {
+    pub(crate) fn of(fabric: &Fabric) -> Known {
         let mut known = Known {
             switches: BTreeMap::new(),
             named: BTreeMap::new(),
@@ -259,7 +259,7 @@ impl Reader<'_> {
 }
 
 /// A LID, in hexadecimal or not.
-fn lid(word: &str) -> Option<u32> {
+pub(crate) fn lid(word: &str) -> Option<u32> {
     match word.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => word.parse().ok(),

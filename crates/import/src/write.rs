@@ -1,9 +1,12 @@
 //! The one writer: a fabric and its layout become a machine file, a graph file and, with tables, a file of them.
 
+mod levels;
+
 use crate::fabric::{Cable, End, Fabric, Framing, Notes, Rate, Tables, counted};
 use crate::layout::{HPP_PORTS_MAX, Layout, PORTS_MAX};
 use crate::names::{Names, valid};
 use flitway_machine::{show, units};
+use levels::Written;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -11,7 +14,7 @@ use std::fmt::Write;
 const USUAL: (u64, &str) = (400_000_000_000, "400 Gbit/s");
 
 /// Names on a line.
-const ON_A_LINE: usize = 12;
+pub(crate) const ON_A_LINE: usize = 12;
 
 /// Changed names that the report shows.
 const SHOWN: usize = 6;
@@ -28,11 +31,11 @@ pub(crate) struct Files {
 }
 
 /// What names are in the files.
-struct Called {
+pub(crate) struct Called {
     /// By the number of the switch in the fabric.
-    switches: BTreeMap<usize, String>,
+    pub(crate) switches: BTreeMap<usize, String>,
     /// By the number of the NIC port.
-    nodes: BTreeMap<usize, String>,
+    pub(crate) nodes: BTreeMap<usize, String>,
     names: Names,
 }
 
@@ -62,7 +65,10 @@ pub(crate) fn write(
             .guessed
             .push("lengths of cables: 2 m at nodes, 8 m between switches (`link.length`)".to_owned());
     }
-    notes.guessed.push(match why_tiled(&rates, layout) {
+    let levels = tables.and_then(|tables| tables.levels.as_ref());
+    let levels = levels.map(|of| levels::write(of, fabric, layout, &called));
+    let classes = levels.as_ref().map(|levels| levels.classes);
+    notes.guessed.push(match why_tiled(&rates, layout, classes) {
         Some((_, why)) => format!("the switch: a tiled switch, {why}, packets of at most 4 KiB"),
         None => {
             let buffer = buffer(rate.flit());
@@ -79,9 +85,10 @@ pub(crate) fn write(
         };
         notes.guessed.push(format!("the routing: up-down{other}"));
     }
-    let tables = tables.map(|tables| forwarding(origin, tables, layout, &called, &mut notes));
+    let levels = levels.unwrap_or_default();
+    let tables = tables.map(|tables| forwarding(origin, (tables, &levels), layout, &called, &mut notes));
     Files {
-        machine: machine(name, origin, fabric.framing, layout, (&rates, routing)),
+        machine: machine(name, origin, fabric.framing, layout, (&rates, routing, classes)),
         graph: graph(origin, &cables, layout, (&called, &rates)),
         tables,
         names: renamed(&called.names, name),
@@ -168,8 +175,13 @@ impl Rates {
 }
 
 /// Why the switches are tiled and no HPP Switches, for the file and for the report; nothing if they are not.
-fn why_tiled(rates: &Rates, layout: &Layout) -> Option<(&'static str, &'static str)> {
-    if rates.are_several {
+fn why_tiled(rates: &Rates, layout: &Layout, classes: Option<u32>) -> Option<(&'static str, &'static str)> {
+    if classes.is_some() {
+        Some((
+            "what packets of an HPP Switch carry of a way may not suffice for service levels",
+            "as what packets of an HPP Switch carry of a way may not suffice for service levels",
+        ))
+    } else if rates.are_several {
         Some(("its links may have several rates", "whose links may have several rates"))
     } else if layout.ports > HPP_PORTS_MAX {
         Some(("an HPP Switch has 64 ports at most", "as an HPP Switch has 64 ports at most"))
@@ -190,7 +202,7 @@ fn machine(
     origin: &str,
     framing: Framing,
     layout: &Layout,
-    (rates, routing): (&Rates, &str),
+    (rates, routing, classes): (&Rates, &str, Option<u32>),
 ) -> String {
     let rate = &rates.full;
     let flit = rate.flit();
@@ -201,13 +213,18 @@ fn machine(
     let plural = |flits: u64| if flits == 1 { "1 flit".to_owned() } else { format!("{flits} flits") };
     let name = valid(name, "m");
     let rails = if layout.rails > 1 { format!("rails = {}\n", layout.rails) } else { String::new() };
-    let switch = if let Some((why, _)) = why_tiled(rates, layout) {
+    let switch = if let Some((why, _)) = why_tiled(rates, layout, classes) {
         let [rows, columns] = tiles(layout.ports);
         // A round trip of flits, and no more than a buffer can have.
-        let input = units::format((64 << 10).clamp(1024 * flit, 32_768 * flit), units::Dimension::Size);
+        let vcs = u64::from(classes.unwrap_or(1).max(4));
+        let input = (vcs * (16 << 10)).clamp(1024 * flit, 32_768 * flit);
+        let [input, inner] =
+            [input, vcs * (8 << 10)].map(|bytes| units::format(bytes, units::Dimension::Size));
+        let several = classes.filter(|classes| *classes > 1);
+        let vcs = several.map_or_else(String::new, |classes| format!("vcs = {classes}\n"));
         format!(
-            "architecture = \"tiled\"   # {why}\nrows = {rows}\ncolumns = {columns}\n\
-             link.retry = false\nbuffers.input = \"{input}\"\nbuffers.row = \"32 KiB\"\nbuffers.column = \"32 KiB\"\n"
+            "architecture = \"tiled\"   # {why}\nrows = {rows}\ncolumns = {columns}\n{vcs}\
+             link.retry = false\nbuffers.input = \"{input}\"\nbuffers.row = \"{inner}\"\nbuffers.column = \"{inner}\"\n"
         )
     } else {
         let (ports, buffer, unit) = (layout.ports, buffer(flit), credit_unit(flit));
@@ -268,8 +285,14 @@ fn graph(origin: &str, cables: &[&Cable], layout: &Layout, (called, rates): (&Ca
     text
 }
 
-fn forwarding(origin: &str, tables: &Tables, layout: &Layout, called: &Called, notes: &mut Notes) -> String {
-    let mut text = format!("# Made by `flitway import` from {}.\n", show(origin));
+fn forwarding(
+    origin: &str,
+    (tables, levels): (&Tables, &Written),
+    layout: &Layout,
+    called: &Called,
+    notes: &mut Notes,
+) -> String {
+    let mut text = format!("# Made by `flitway import` from {}.\n{}", show(origin), levels.head);
     for switch in &layout.switches {
         let mut by_port: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
         for (_, nic) in &layout.nodes {
@@ -277,7 +300,7 @@ fn forwarding(origin: &str, tables: &Tables, layout: &Layout, called: &Called, n
                 by_port.entry(*port).or_default().push(&called.nodes[nic]);
             }
         }
-        if !by_port.is_empty() {
+        if !by_port.is_empty() || levels.switches.contains_key(switch) {
             let _ = writeln!(text, "switch {}", called.switches[switch]);
         }
         for (port, nodes) in by_port {
@@ -285,6 +308,7 @@ fn forwarding(origin: &str, tables: &Tables, layout: &Layout, called: &Called, n
                 let _ = writeln!(text, "to {} port {port}", line.join(" "));
             }
         }
+        text.push_str(levels.switches.get(switch).map_or("", String::as_str));
     }
     let is_left_out = |(switch, nic): &&(usize, usize)| {
         !called.switches.contains_key(switch) || !called.nodes.contains_key(nic)
