@@ -8,7 +8,8 @@
 //!   become due. A packet that a NIC sends between two cycles is in the source queue of its NIC port in the later one.
 //! * **A process** has a processor for itself, which does one thing after the other, in this order: what the program does at
 //!   the start, then what comes of what it sees, as it comes. *Seeing* takes the time of a poll, from when memory has it or the
-//!   processor is free. The program acts when it has seen, in no time: it puts operations behind what the processor has to do.
+//!   processor is free, and then that of the copy, if the NIC says that the process copies what it sees to its place. The
+//!   program acts when it has seen, in no time: it puts operations behind what the processor has to do.
 //!   *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it: it goes on when
 //!   it knows of room, after what has been asked for with that date. An operation begins when its processor comes to it. A
 //!   word that has been loaded is in a register, and seen in no time.
@@ -90,6 +91,11 @@ pub trait Device: Debug + Send {
 
     /// A packet of its own has been answered, where it asked for [ports that say so](OnABus::ports).
     fn answered(&mut self, _: &mut Context<'_, Self>, _: u64) {}
+
+    /// How long a process copies what it is told of, when it has found that; no time where data come to their place.
+    fn copies(&self, _: u8, _: &Completion) -> Picos {
+        Picos(0)
+    }
 
     /// A process has seen what it was told next: who acts.
     fn seen(&mut self, cx: &mut Context<'_, Self>, process: u8, completion: &Completion) -> Seen;
@@ -397,11 +403,13 @@ impl<D: Device> Host<D> {
             }
             Task::See(mut completion) => {
                 let poll = if completion.needs_poll() { self.settings.poll } else { Picos(0) };
-                let seen = plus(at, poll);
-                completion.story.pass(Unit::Poll, seen);
+                let (found, copies) = (plus(at, poll), self.device.copies(process, &completion));
+                let seen = plus(found, copies);
+                completion.story.pass(Unit::Poll, found);
+                completion.story.pass(Unit::Copy, seen);
                 if !processor.waits {
                     // Otherwise it is busy waiting to post.
-                    processor.busy += poll.0;
+                    processor.busy += poll.0 + copies.0;
                 }
                 self.agenda.ask(seen, Event::Seen(process, completion));
                 seen

@@ -173,6 +173,13 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// The operation.
+    #[must_use]
+    pub fn of(&self) -> OperationId {
+        let Completion { node, process, number, .. } = *self;
+        OperationId { node, process, number }
+    }
+
     /// Whether it is in memory that its process polls, not in a register.
     #[must_use]
     pub fn needs_poll(&self) -> bool {
