@@ -77,6 +77,7 @@ fn lines(
         None => links(&result.counters.link, &format!("{size}{beside}: ")),
     });
     lines.extend(protocol(result));
+    lines.extend(refused(result));
     if manner().verbose {
         let counters = &result.counters;
         lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
@@ -113,6 +114,24 @@ fn protocol(result: &NicResult) -> Option<String> {
     };
     Some(fitted(&format!("{:<19}{text}", "end to end"), 19))
 }
+
+/// That input queues of Elan4 were full: a line where one was.
+fn refused(result: &NicResult) -> Option<String> {
+    let [of_caller, of_other] = [0, 1].map(|side| counted(result, side, MESSAGES_REFUSED));
+    (of_caller + of_other > 0).then(|| {
+        let nodes = result.choice.nodes;
+        let text = format!(
+            "{} refused by the NIC of node {} and {of_caller} by that of node {}, as their input queue was full, and sent again",
+            plural(of_other, "message", "s"),
+            nodes[1],
+            nodes[0]
+        );
+        fitted(&format!("{:<19}{text}", "input queues"), 19)
+    })
+}
+
+/// The counter of messages that found their input queue full.
+const MESSAGES_REFUSED: &str = "messages refused, as their input queue was full";
 
 /// The counter of transfers that senders have given up.
 const GIVEN_UP: &str = "transfers given up";

@@ -101,7 +101,9 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 doc: "a message goes into the receive queue of a process on another node",
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen it there: on TH Express-2 a mini-packet of up to 120 B in the MPQ (th-express-2.txt section 4.2.1), on Dawning \
-                          5000 all of its slots in the ring of the NAP channel (dawning5000.txt section 3.2).",
+                          5000 all of its slots in the ring of the NAP channel (dawning5000.txt section 3.2). On QsNetII it is one packet of STEN for \
+                          the input queue of the other process, which has copied it then; one that finds the queue full is refused, and \
+                          sent again (qsnet2.txt \"Input queues\").",
                 parameters: &[NODES, QUEUE, BY, RELIABLE],
             },
             |choice| operation(Verb::Send, choice),

@@ -74,8 +74,9 @@ impl Packets {
         match self.job.verb {
             // The descriptor is all that it has.
             Verb::Get => (self.job.bytes, u64::from(COMMANDS + DESCRIPTOR)),
-            _ => {
-                let data = self.job.cut(offset, self.most);
+            verb => {
+                let is_one = verb == Verb::Send;
+                let data = if is_one { self.job.bytes } else { self.job.cut(offset, self.most) };
                 (data, u64::from(COMMANDS) + data.next_multiple_of(WORD.into()))
             }
         }

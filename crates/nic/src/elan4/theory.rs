@@ -1,7 +1,7 @@
 //! What an operation takes in an idle machine, in closed form, if it needs one packet of data and all translations are known.
 
 use super::command::Packets;
-use super::{DESCRIPTOR, EVENT, ElanSettings};
+use super::{DESCRIPTOR, EVENT, ElanSettings, WORD};
 use crate::host::bus::{BusSettings as _, Reference, plus};
 use crate::host::program::{Operation, Submission, Verb};
 use crate::host::story::Story;
@@ -28,7 +28,7 @@ pub(super) fn seen_at(settings: &ElanSettings, operation: &Operation, network: N
     let written = |bytes: u32| plus(bus.all_written(bytes), bus.flight(Reference::Write));
     let sten = |bytes: u64| sum(&[written(bytes as u32), command, form]);
     let arrived = match (operation.verb, operation.by) {
-        (Verb::Put, Submission::Sten) => {
+        (Verb::Put | Verb::Send, Submission::Sten) => {
             let (data, bytes_of_commands) = packets.at(0);
             (data == job.bytes).then_some(())?;
             network(sten(bytes_of_commands), Way::There, bytes as u16)
@@ -46,8 +46,13 @@ pub(super) fn seen_at(settings: &ElanSettings, operation: &Operation, network: N
         }
         _ => return None,
     };
-    // The event word follows the data over the bus.
-    let data = bus.posted(bytes);
-    let event = plus(data.max(settings.event), bus.posted(EVENT));
-    Some(sum(&[arrived, settings.input, event, bus.flight(Reference::Post), host.poll]))
+    let (event, copy) = if operation.verb == Verb::Send {
+        // The message goes with the word, and its process copies it.
+        let copy = Picos(settings.copy.0 * u64::from(bytes.div_ceil(WORD)));
+        (plus(settings.event, bus.posted(EVENT + bytes)), copy)
+    } else {
+        // The word follows the data over the bus.
+        (plus(bus.posted(bytes).max(settings.event), bus.posted(EVENT)), Picos(0))
+    };
+    Some(sum(&[arrived, settings.input, event, bus.flight(Reference::Post), host.poll, copy]))
 }

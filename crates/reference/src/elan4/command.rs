@@ -52,6 +52,10 @@ pub(super) fn sten_commands(
         let header = Header { name, what: What::Descriptor, to: remote, bytes, of: bytes, back: local };
         return vec![command(DESCRIPTOR, header, DESCRIPTOR as u16, None)];
     }
+    if verb == Verb::Send {
+        let header = Header { name, what: What::Message, to: remote, bytes, of: bytes, back: local };
+        return vec![command((bytes as u32).div_ceil(WORD) * WORD, header, bytes as u16, Some(local))];
+    }
     let most = u64::from(settings.sten_packet);
     let (mut all, mut cut) = (Vec::new(), 0);
     while cut < bytes {

@@ -7,6 +7,7 @@
 mod bus;
 mod command;
 mod dma;
+mod message;
 mod processor;
 mod receive;
 
@@ -24,6 +25,7 @@ use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program,
 use flitway_nic::host::story::{Stage, Story, Unit};
 use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
 use flitway_wiring::{NodeId, RailId};
+use message::{InputQueue, Message, Send};
 use processor::{Burst, Processor};
 use receive::{Arrived, Write};
 
@@ -62,6 +64,10 @@ enum What {
     Descriptor,
     /// Data that a get asked for.
     Answer,
+    /// Data of a send.
+    Message,
+    /// Whether those of the send of that name have been accepted.
+    Said(bool),
 }
 
 /// A packet that is on its way to the NIC port, or has been handed to it.
@@ -83,6 +89,8 @@ enum Maker {
     /// STEN, of so many bytes of commands in the queue of a process.
     Sten(u8, u32),
     Dma,
+    /// The input processor.
+    Input,
 }
 
 /// Which translation buffer.
@@ -104,10 +112,10 @@ enum Waiter {
 enum Due {
     /// A processor may be free.
     Free(u8),
-    /// Memory has something for a process.
-    Visible(u8, Completion),
+    /// Memory has something for a process, and a message if it is one.
+    Visible(u8, Completion, Option<Message>),
     /// The process has seen it.
-    Seen(u8, Completion),
+    Seen(u8, Completion, Option<Message>),
     /// A processor has written a burst.
     Burst(u8, Burst),
     /// Commands are in the queue of a process.
@@ -128,6 +136,10 @@ enum Due {
     Begins,
     /// A packet reaches the NIC port.
     Handed(Outbound),
+    /// A send does so again.
+    HandedAgain(Send),
+    /// The NIC knows that so many slots of a process are free.
+    SlotsFree(u8, u32),
     /// The input processor deals with a packet.
     Dealt(Content),
     /// So many bytes of the input buffer are free.
@@ -175,9 +187,13 @@ struct Host {
     /// What has been written of operations of which not all has.
     written: Vec<(Name, u64)>,
     /// Events that have been set, and when the event processor has done with all of them.
-    events: Vec<(u8, Completion)>,
+    events: Vec<(u8, Completion, Option<Message>)>,
     events_done: Picos,
     event_busy: u64,
+    /// By process.
+    input_queues: Vec<InputQueue>,
+    /// Sends that have been handed on, of which the other NIC has not said anything.
+    sends: Vec<Send>,
     /// By side.
     tlbs: [Translations<Waiter>; 2],
     counts: ElanCounts,
@@ -216,6 +232,8 @@ pub fn host(
         events: Vec::new(),
         events_done: Picos(0),
         event_busy: 0,
+        input_queues: (0..processes).map(|_| InputQueue::default()).collect(),
+        sends: Vec::new(),
         tlbs: [Translations::new(&settings.tlb), Translations::new(&settings.tlb)],
         counts: ElanCounts::default(),
     };
@@ -226,9 +244,21 @@ pub fn host(
 impl Host {
     /// A packet reaches the NIC port. What it carries is what memory has there now.
     fn handed(&mut self, packet: Outbound) {
-        let Outbound { maker, node, header, payload, from, story, .. } = packet;
-        self.counts.packets[usize::from(maker == Maker::Dma)] += 1;
-        let data = from.and_then(|from| self.around.memory.read(from, header.bytes));
+        match packet.maker {
+            Maker::Sten(..) => self.counts.packets[0] += 1,
+            Maker::Dma => self.counts.packets[1] += 1,
+            Maker::Input => {}
+        }
+        let data = packet.from.and_then(|from| self.around.memory.read(from, packet.header.bytes));
+        if packet.header.what == What::Message {
+            self.sends.push(Send { packet, data: data.clone(), refusals: 0 });
+        }
+        self.hand_on(packet, data);
+    }
+
+    /// A packet is in the NIC port with its data.
+    fn hand_on(&mut self, packet: Outbound, data: Option<Box<[u8]>>) {
+        let Outbound { node, header, payload, story, .. } = packet;
         let number = self.around.hand(node, RailId(0), payload, Content { header, story, data });
         self.under_way.push((number, packet));
     }
@@ -237,6 +267,13 @@ impl Host {
     fn has_answer(&mut self, number: u64) {
         let place = self.under_way.iter().position(|it| it.0 == number);
         let (_, packet) = self.under_way.remove(place.expect("a packet is answered once"));
+        // What counts of a send is what the other NIC says.
+        if !matches!(packet.header.what, What::Message | What::Said(_)) {
+            self.is_answered(&packet);
+        }
+    }
+
+    fn is_answered(&mut self, packet: &Outbound) {
         if let Maker::Sten(process, bytes) = packet.maker {
             self.sten_answered(process, bytes);
         }
@@ -244,7 +281,7 @@ impl Host {
             let Header { name, of, .. } = packet.header;
             let mut story = packet.story;
             story.pass_stage(Stage::NicPort, self.around.at);
-            self.set_event(name.1, completion(CompletionKind::Left, name, of, story));
+            self.set_event(name.1, completion(CompletionKind::Left, name, of, story), None);
         }
     }
 
@@ -300,8 +337,8 @@ impl Model for Host {
     fn handle(&mut self, due: Due) {
         match due {
             Due::Free(process) => self.next_task(process),
-            Due::Visible(process, completion) => self.visible(process, completion),
-            Due::Seen(process, completion) => self.seen(process, &completion),
+            Due::Visible(process, completion, message) => self.visible(process, completion, message),
+            Due::Seen(process, completion, message) => self.seen(process, &completion, message),
             Due::Burst(process, burst) => self.burst(process, burst),
             Due::Queued(process, commands) => self.queued(process, commands),
             Due::Ready => self.command_done(),
@@ -312,6 +349,8 @@ impl Model for Host {
             Due::Runs(descriptor) => self.runs(descriptor),
             Due::Begins => self.begins(),
             Due::Handed(packet) => self.handed(packet),
+            Due::HandedAgain(send) => self.handed_again(send),
+            Due::SlotsFree(process, slots) => self.slots_free(process, slots),
             Due::Dealt(content) => self.dealt(content),
             Due::Left(bytes) => self.has_left_buffer(bytes),
             Due::Landed(to, data) => self.around.memory.write(to, &data),
@@ -337,7 +376,7 @@ impl Model for Host {
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
-        let ElanCounts { packets, descriptors, held, events } = self.counts;
+        let ElanCounts { packets, descriptors, held, events, messages, again } = self.counts;
         let of_tlbs = |count: fn(&Translations<Waiter>) -> u64| self.tlbs.iter().map(count).sum();
         HostCounts {
             bus: self.bus.counts,
@@ -349,6 +388,9 @@ impl Model for Host {
                 ("of those, brought by gets of other nodes", descriptors[1]),
                 ("packets held in the NIC port", held),
                 ("events", events),
+                ("messages accepted", messages[0]),
+                ("messages refused, as their input queue was full", messages[1]),
+                ("messages sent again", again),
                 ("translations in the TLBs", of_tlbs(|tlb| tlb.counts.hits)),
                 ("translations sought in SDRAM", of_tlbs(|tlb| tlb.counts.misses)),
                 ("translations replaced", of_tlbs(|tlb| tlb.counts.replaced)),
@@ -381,6 +423,7 @@ impl Model for Host {
             && self.arrived.is_empty()
             && self.written.is_empty()
             && self.events.is_empty()
+            && self.sends.is_empty()
             && self.tlbs.iter().all(Translations::is_idle)
     }
 }

@@ -1,11 +1,11 @@
 //! The input buffer, the input processor, and the event processor.
 
 use super::dma::Descriptor;
-use super::{Completion, Content, Due, Header, Host, Side, Story, Unit, Waiter, What, completion};
+use super::{Completion, Content, Due, Header, Host, Message, Side, Story, Unit, Waiter, What, completion};
 use crate::host::cross;
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
-use flitway_nic::elan4::{DESCRIPTOR, EVENT};
+use flitway_nic::elan4::{DESCRIPTOR, EVENT, VERDICT};
 use flitway_nic::host::program::CompletionKind;
 
 /// A packet that the NIC port keeps.
@@ -57,6 +57,17 @@ impl Host {
     /// The input processor deals with a packet.
     pub(super) fn dealt(&mut self, content: Content) {
         let Header { name, what, to, bytes, back, .. } = content.header;
+        match what {
+            What::Said(is_accepted) => {
+                self.has_left_buffer(VERDICT.into());
+                return self.said(name, is_accepted);
+            }
+            What::Message => {
+                self.has_left_buffer(bytes);
+                return self.message(content);
+            }
+            What::Put | What::Answer | What::Descriptor => {}
+        }
         if what != What::Descriptor {
             let page = (to.process, to.byte / self.settings.tlb.page);
             if self.tlbs[Side::Input as usize].look(page) {
@@ -108,13 +119,13 @@ impl Host {
             What::Answer => (header.name.1, CompletionKind::Fetched),
             _ => (header.to.process, CompletionKind::Received),
         };
-        self.set_event(process, completion(what, header.name, header.of, story));
+        self.set_event(process, completion(what, header.name, header.of, story), None);
     }
 
-    /// An event of a process is set, and comes after those that were set before.
-    pub(super) fn set_event(&mut self, process: u8, completion: Completion) {
+    /// An event of a process is set, and comes after those that were set before; that of an input queue has a message.
+    pub(super) fn set_event(&mut self, process: u8, completion: Completion, message: Option<Message>) {
         let time = self.settings.event;
-        self.events.push((process, completion));
+        self.events.push((process, completion, message));
         self.events_done = Picos(self.events_done.max(self.around.at).0 + time.0);
         self.event_busy += time.0;
         self.around.ask(self.events_done, Due::EventDone);
@@ -123,10 +134,11 @@ impl Host {
     /// The event processor has done with the first event: it writes the word that the process polls.
     pub(super) fn event_done(&mut self) {
         self.counts.events += 1;
-        let (process, mut completion) = self.events.remove(0);
+        let (process, mut completion, message) = self.events.remove(0);
         completion.story.pass(Unit::Event, self.around.at);
-        let (_, visible) = self.bus.post(self.around.at, EVENT);
+        let bytes = EVENT + message.as_ref().map_or(0, |message| message.bytes as u32);
+        let (_, visible) = self.bus.post(self.around.at, bytes);
         completion.story.pass(Unit::Bus, visible);
-        self.around.ask(visible, Due::Visible(process, completion));
+        self.around.ask(visible, Due::Visible(process, completion, message));
     }
 }

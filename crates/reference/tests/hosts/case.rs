@@ -79,6 +79,12 @@ pub(crate) struct Plan {
     then: Vec<Operation>,
 }
 
+impl Plan {
+    fn has_sends(&self) -> bool {
+        self.start.iter().chain(&self.then).any(|operation| operation.verb == Verb::Send)
+    }
+}
+
 /// Where the data of an operation of a process come from, and where they go: node, process, byte.
 pub(crate) fn ends(operation: &Operation, (node, process): (u32, u8)) -> [(u32, u8, u64); 2] {
     let own = (node, process, operation.here);
@@ -190,7 +196,9 @@ impl Case {
         let faults = faults(dice, breaks, &topology, rails);
         let errors = LinkErrors { seed, ..errors };
         let latency = dice.between(1, 4);
-        let may_last = is_reliable && !are_apart;
+        // Processes whose command queues are full of what the other refuses wait for each other.
+        let may_wait = kind == Kind::Elan4 && plans.iter().flatten().any(Plan::has_sends);
+        let may_last = is_reliable && !are_apart || may_wait;
         Case { seed, nic, chip, topology, latency, errors, faults, rails, cycles, are_apart, may_last, plans }
     }
 
@@ -303,6 +311,15 @@ fn faults(dice: &mut Dice, breaks: Breaks, topology: &TopologySettings, rails: u
     Faults::new(list)
 }
 
+/// The longest message of `nic` in bytes, if it is one packet.
+fn longest_message(nic: &Nic) -> u64 {
+    match nic {
+        Nic::Th(_) => MINI_PACKET,
+        Nic::Elan4(settings) => settings.sten_packet.into(),
+        Nic::Nap(_) => u64::MAX,
+    }
+}
+
 /// Operations of a process at most.
 const OPERATIONS: u32 = 24;
 
@@ -327,7 +344,7 @@ fn operation(
     };
     let most = match verb {
         Verb::Load | Verb::Store | Verb::FetchAdd => dawning::WORD.into(),
-        Verb::Send if matches!(nic, Nic::Th(_)) => MINI_PACKET,
+        Verb::Send if longest_message(nic) < u64::MAX => longest_message(nic),
         // Each packet of STEN has commands.
         _ if by == Submission::Sten && verb == Verb::Put => dice.pick(&[96, 96, 1_000]),
         _ => dice.pick(&[96, 96, 1_000, 4_500]),

@@ -1,16 +1,19 @@
 //! Random settings of Elan4 and of the Elite4s around it, and what its processes ask it for.
 
-use super::{Dice, chips, with_latencies};
+use super::{Case, Dice, Kind, Nic, Plan, chips, with_latencies};
 use flitway_engine::Picos;
+use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::LinkErrors;
 use flitway_nic::elan4::{COMMANDS, DESCRIPTOR, ElanSettings};
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::{BusSettings as _, Reference};
 use flitway_nic::host::pci_x::PciXSettings;
-use flitway_nic::host::program::{Submission, Verb};
+use flitway_nic::host::program::{Operation, Submission, Verb};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::AnswerSettings;
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::TopologySettings;
 
 /// What a process asks for, and how.
 pub(super) fn what(dice: &mut Dice) -> (Verb, Submission) {
@@ -20,7 +23,66 @@ pub(super) fn what(dice: &mut Dice) -> (Verb, Submission) {
         (Verb::Put, Submission::Dma),
         (Verb::Put, Submission::Dma),
         (Verb::Get, Submission::Sten),
+        (Verb::Send, Submission::Sten),
+        (Verb::Send, Submission::Sten),
     ])
+}
+
+impl Case {
+    /// Process 0 of node 0 sends messages to process 0 of node 1, which `stops` polling for a millisecond or does not; process
+    /// 1 of node 0 and a process of node 2 put and send data to process 1 of node 1.
+    pub(crate) fn of_a_full_input_queue(stops: bool) -> Case {
+        let mut stream = Dice { stream: Stream::new(7, 0, Purpose::Test), is_coarse: false };
+        let mut elan4 = settings(&mut stream);
+        elan4.host.bus = PciXSettings { burst_time: Picos(0), ..elan4.host.bus };
+        elan4 = ElanSettings {
+            host: HostSettings { poll: Picos(100_000), ..elan4.host },
+            issue: Picos(if stops { 1_000_000_000 } else { 1_000_000 }),
+            queue: 65_536,
+            window: 2,
+            input: Picos(100_000),
+            input_buffer: 8_192,
+            slots: 4,
+            copy: Picos(4_000),
+            repeats: 2,
+            back_off: Picos(1_000_000),
+            ..elan4
+        };
+        let operation = |verb, by, node, process, number: u64| Operation {
+            verb,
+            node: NodeId(node),
+            process,
+            bytes: 8,
+            here: 8 * number,
+            there: 1_000 * u64::from(process) + 8 * number,
+            by,
+            tells_left: false,
+            is_reliable: false,
+        };
+        let all = |verb, process, first: u64| {
+            let operation = |number: u64| operation(verb, Submission::Sten, 1, process, first + number);
+            Plan { start: (0..40).map(operation).collect(), then: Vec::new() }
+        };
+        // It is busy with that for so long.
+        let busy = Plan { start: vec![operation(Verb::Put, Submission::Dma, 2, 0, 0)], then: Vec::new() };
+        let nothing = || Plan { start: Vec::new(), then: Vec::new() };
+        let plans = vec![
+            vec![all(Verb::Send, 0, 0), all(Verb::Put, 1, 0)],
+            vec![busy, nothing()],
+            vec![all(Verb::Send, 1, 40)],
+        ];
+        Case {
+            nic: Nic::Elan4(elan4),
+            chip: chip(&mut stream, elan4.mtu),
+            topology: TopologySettings::Single { nodes: 3 },
+            errors: LinkErrors::default(),
+            cycles: (1_000_000_000, 3),
+            are_apart: false,
+            may_last: false,
+            plans,
+            ..Case::of(Kind::Elan4, 7)
+        }
+    }
 }
 
 pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
@@ -46,6 +108,10 @@ pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
         input: dice.time(),
         input_buffer: mtu + dice.pick(&[0, 0, 1, 100, 1_000, 32_768]),
         event: dice.time(),
+        slots: dice.pick(&[1, 1, 2, 5, 64]),
+        copy: Picos(dice.pick(if dice.is_coarse { &[0, 16_000] } else { &[0, 1_000, 50_000] })),
+        repeats: dice.between(0, 2),
+        back_off: Picos(dice.time().0 * dice.pick(&[1, 8])),
         tlb: AtcSettings {
             entries,
             ways: entries,
