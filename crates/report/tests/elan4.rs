@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use flitway_machine::Machine;
+use flitway_nic::host::story::Unit;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
 use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult, Stage};
@@ -18,6 +19,7 @@ const PUT: NicChoice = NicChoice {
     warm_up: 0,
     outstanding: None,
     processes: 1,
+    chain: 1,
 };
 
 const STREAM: NicChoice = NicChoice { count: 200, warm_up: 20, outstanding: Some(8), ..PUT };
@@ -68,6 +70,43 @@ fn unloaded_operations_take_what_the_closed_form_says() {
             }
         }
     }
+}
+
+/// Chains take what the closed form says, and no processor: a link of one takes less than 250 ns of the NICs (mechanisms 3.6)
+/// beside the network, and what a processor does is done once.
+#[test]
+fn chains_take_what_the_closed_form_says_and_no_processor() {
+    let session = session("qsnet2-64", &["nic.tlb.preloaded=true"], 1);
+    for nodes in [[0, 1], [63, 1]] {
+        for bytes in [1, 8, 100, 128] {
+            let results = [1, 2, 3, 16].map(|chain| run(&session, NicChoice { nodes, bytes, chain, ..PUT }));
+            for result in &results {
+                let choice = result.choice;
+                assert_eq!(Some(result.latencies()[0]), result.zero_load.map(|time| time.0), "{choice:?}");
+                let stages = sum(result, |_| true) * 1e3;
+                assert!((stages - result.latencies()[0] as f64).abs() < 1e-3, "{choice:?}: {stages}");
+            }
+            let [one, .., many] = results;
+            let of_nics = |result: &NicResult| {
+                sum(result, |stage| {
+                    let units = [Unit::Input, Unit::Event, Unit::Command, Unit::Submission];
+                    units.iter().any(|unit| [Stage::Near(*unit), Stage::Far(*unit)].contains(&stage))
+                })
+            };
+            let link = (of_nics(&many) - of_nics(&one)) / 15.0;
+            assert!(bytes > 8 || (100.0..250.0).contains(&link), "{link}");
+            let fired = many.counters_of(0)[6].1 + many.counters_of(1)[6].1;
+            assert_eq!(
+                (many.counters_of(0)[6].0, fired),
+                ("events that copied a block into a command queue", 15)
+            );
+            let busy = |result: &NicResult| result.processor_ns().unwrap()[0];
+            assert!(busy(&many) < 2.1 * busy(&one), "{} {}", busy(&one), busy(&many));
+        }
+    }
+    let misfit = |choice| session.fit_nic(choice).unwrap_err().to_string();
+    assert!(misfit(NicChoice { by: Submission::Dma, chain: 2, ..PUT }).contains("use `by=sten`"));
+    assert!(misfit(NicChoice { bytes: 2_000, chain: 2, ..PUT }).contains("2 KiB"));
 }
 
 /// Mechanisms 3.9: a remote write of 8 B takes 0.85, 1.14 and 1.6 us, which are inputs. What is not in the network is that less

@@ -161,13 +161,19 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
     let NicWorkload { operation, count, outstanding, processes, .. } = workload;
     let [from, to] = operation.nodes;
     let how = match outstanding {
-        None if operation.verb.comes_back() => "one after the other".to_owned(),
+        None if operation.verb.comes_back() || operation.chain.is_multiple_of(2) => {
+            "one after the other".to_owned()
+        }
         None => "ping-pong".to_owned(),
         Some(outstanding) => format!("{outstanding} under way"),
     };
     let of_each = if *processes > 1 { format!(", of each of {processes} processes") } else { String::new() };
+    let chained = match operation.chain {
+        1 => String::new(),
+        chain => format!("chains of {chain} to and fro, "),
+    };
     let text = format!(
-        "{}; {}{} between nodes {from} and {to}, {} {}; {how}, {} after {} that warm up{of_each}\n",
+        "{}; {}{} between nodes {from} and {to}, {} {}; {chained}{how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
         if operation.is_reliable { "reliable " } else { "" },
         operation.verb.name(),

@@ -168,7 +168,7 @@ impl Elan4 {
         let sending = self.messages.sends.remove(&verdict.number);
         let mut sending = sending.expect("it is said once of each packet");
         let Outbound { maker, header, tells_left, .. } = sending.packet;
-        let Maker::Sten(process, bytes) = maker else { panic!("STEN makes sends, and not {maker:?}") };
+        let Maker::Sten(queue, bytes) = maker else { panic!("STEN makes sends, and not {maker:?}") };
         if !verdict.is_accepted {
             sending.refusals += 1;
             let waits =
@@ -178,7 +178,7 @@ impl Elan4 {
             cx.ask(again, ElanEvent::Again(Box::new(sending)));
             return;
         }
-        self.sten_answered(cx, process, bytes);
+        self.sten_answered(cx, queue, bytes);
         if tells_left {
             self.has_left(cx, header);
         }

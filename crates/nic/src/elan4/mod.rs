@@ -77,12 +77,24 @@
 //! 15. **The story** of a send that is made again passes as *connection* from when it reached the NIC port until it does so
 //!     again; that of one that has been accepted was in the NIC port until then.
 //!
+//! 16. **Counted events.** A process has set up events before the start, each with a count and a *block* of commands in SDRAM,
+//!     of up to [`BLOCK`] bytes and no more than a command queue: packets of STEN. Data of a put that names one come into its
+//!     block, in SDRAM, when the input processor deals with them: over no bus, to no page, and their room is free before. When
+//!     all data of the put are there the event is set, and its process is not told. Each time that it has been set as often as
+//!     its count it fires. The event processor takes `event` for it as for others, and, when it fires, `event_copy` more for
+//!     each word of the block. Then the block is copied.
+//! 17. **Chains.** Blocks are copied into another command queue, which each process has for its events: those of all processes
+//!     come behind those of point 3. A block that finds no room for all of it, or others that wait, waits for room; room is
+//!     free when that of point 5 is, without a word to the process. The operations of a block are numbered from 2^63 on, in
+//!     the order in which blocks are copied, and go on with the story of the data that were there last.
+//!
 //! What comes of something in no time comes at once, before whatever else has that date; what takes a time that is none is due
 //! at that date like anything else. Where several things come of one, they come in the order in which the points above name
 //! them.
 
 mod command;
 mod dma;
+mod event;
 mod message;
 mod receive;
 mod theory;
@@ -91,7 +103,7 @@ use crate::Place;
 use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
 use crate::host::memory::Address;
 use crate::host::pci_x::PciXSettings;
-use crate::host::program::{Completion, Operation, Submission, Verb};
+use crate::host::program::{Completion, CountedEvent, Operation, Submission, Verb};
 use crate::host::story::Story;
 use crate::host::transfer::{Carries, Content, Departures, Header, Job};
 use crate::host::{
@@ -99,6 +111,7 @@ use crate::host::{
 };
 use command::Commands;
 use dma::Dma;
+use event::Counted;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::chip::Offers;
@@ -121,6 +134,10 @@ pub const POINTER: u32 = 8;
 pub const EVENT: u32 = 8;
 /// Bytes of the packet that says whether a message has been accepted. Source: \[assumed\], a word.
 pub const VERDICT: u16 = 8;
+/// Bytes of the block that an event copies at most. Source: P-QS-047.
+pub const BLOCK: u64 = 2048;
+/// The number of the first operation of a process that an event starts.
+pub const STARTED: u64 = 1 << 63;
 /// The most data of a put or a get in bytes. Source: \[assumed\], 31 bits.
 pub const TRANSFER: u64 = 1 << 31;
 /// Command queues: as many as the NIC keeps the heads of. Source: P-QS-039.
@@ -159,6 +176,8 @@ pub struct ElanSettings {
     pub input_buffer: u32,
     /// The time of the event processor for each event.
     pub event: Picos,
+    /// The time in which it copies a word of a block into a command queue.
+    pub event_copy: Picos,
     /// Slots of an input queue, each of which has a message of up to `sten_packet`.
     pub slots: u32,
     /// The time in which a process copies a word of a message to its place.
@@ -204,6 +223,8 @@ pub enum ElanEvent {
     Landed(Address, Box<[u8]>),
     /// An event of a process fires.
     Fires(u8, Firing),
+    /// The block of a counted event of a process has been copied; the story until then.
+    Copied(u8, u16, Box<Story>),
     /// The NIC has been told that so many slots of a process are free.
     Emptied(u8, u32),
     /// A translation has been found.
@@ -256,8 +277,8 @@ pub enum Parcel {
 /// What has made a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Maker {
-    /// STEN, of commands of so many bytes in the queue of a process.
-    Sten(u8, u32),
+    /// STEN, of commands of so many bytes in that command queue.
+    Sten(u16, u32),
     /// The DMA engine.
     Dma,
     /// A send, or what is said of one: the answer of the network to it changes nothing.
@@ -291,6 +312,10 @@ pub struct ElanCounts {
     pub held: u64,
     /// Events.
     pub events: u64,
+    /// Counted events that fired.
+    pub fired: u64,
+    /// Blocks that waited for room in a command queue.
+    pub blocks_waited: u64,
     /// Messages that were accepted here, and that were refused.
     pub messages: [u64; 2],
     /// Sends of this node that were made again.
@@ -305,6 +330,7 @@ pub struct Elan4 {
     dma: Dma,
     receive: Receive,
     messages: Messages,
+    counted: Counted,
     /// By [`Side`].
     tlbs: [Atc<Waiter>; 2],
     lanes: Stream,
@@ -326,6 +352,7 @@ impl Elan4 {
             dma: Dma::default(),
             receive: Receive::new(settings),
             messages: Messages::new(settings, processes),
+            counted: Counted::new(processes),
             tlbs: [Atc::new(settings.tlb), Atc::new(settings.tlb)],
             lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
             under_way: BTreeMap::new(),
@@ -367,11 +394,12 @@ impl Elan4 {
         number
     }
 
-    /// A packet that STEN made of so many bytes of the commands of a process has been answered.
-    fn sten_answered(&mut self, cx: &mut ElanContext<'_>, process: u8, bytes: u32) {
-        self.commands.answered(cx.at, process);
+    /// A packet that STEN made of so many bytes of that command queue has been answered.
+    fn sten_answered(&mut self, cx: &mut ElanContext<'_>, queue: u16, bytes: u32) {
+        self.commands.answered(cx.at, queue);
         self.work(cx);
-        self.commands.give_back(cx, process, bytes);
+        self.commands.give_back(cx, queue, bytes);
+        self.work(cx);
     }
 
     /// Looks for the translation of `page`, and seeks it if it must.
@@ -458,8 +486,16 @@ impl OnABus for ElanSettings {
         Hosts::of(self.host, nodes, (clock, idle), programs, nic)
     }
 
+    fn chains(&self, operation: &Operation) -> Result<(), &'static str> {
+        event::may_start(self, operation)
+    }
+
+    fn chain_seen_at(&self, operation: &Operation, links: u32, network: Network<'_>) -> Option<Picos> {
+        theory::seen_at(self, operation, links, network)
+    }
+
     fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {
-        theory::seen_at(self, operation, network)
+        theory::seen_at(self, operation, 1, network)
     }
 }
 
@@ -470,6 +506,10 @@ impl Device for Elan4 {
 
     fn post(&mut self, cx: &mut ElanContext<'_>, process: u8, post: &Post) -> Posting {
         self.commands.post(cx, process, post, &self.settings)
+    }
+
+    fn set_up(&mut self, process: u8, events: Vec<CountedEvent>) {
+        self.counted.set_up(process, events, &self.settings);
     }
 
     fn handle(&mut self, cx: &mut ElanContext<'_>, event: ElanEvent) {
@@ -493,6 +533,7 @@ impl Device for Elan4 {
             ElanEvent::Freed(bytes) => self.freed(cx, bytes),
             ElanEvent::Landed(to, data) => cx.memory.write(to, &data),
             ElanEvent::Fires(process, firing) => self.fires(cx, process, firing),
+            ElanEvent::Copied(process, event, story) => self.copied(cx, process, event, *story),
             ElanEvent::Emptied(process, slots) => self.messages.emptied(process, slots),
             ElanEvent::Found(side, page) => self.found(cx, side, page),
         }
@@ -516,8 +557,8 @@ impl Device for Elan4 {
     fn answered(&mut self, cx: &mut ElanContext<'_>, number: u64) {
         let maker =
             self.under_way.remove(&number).expect("a packet is answered once, after it was handed on");
-        if let Maker::Sten(process, bytes) = maker {
-            self.sten_answered(cx, process, bytes);
+        if let Maker::Sten(queue, bytes) = maker {
+            self.sten_answered(cx, queue, bytes);
         }
         if let Some(header) = self.leaving.leave(number) {
             self.has_left(cx, header);
@@ -544,7 +585,8 @@ impl Device for Elan4 {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let ElanCounts { packets, descriptors, held, events, messages, again } = self.counts;
+        let ElanCounts { packets, descriptors, held, events, fired, blocks_waited, messages, again } =
+            self.counts;
         let [of_dma, of_input] = self.tlbs.each_ref().map(Atc::counts);
         let AtcCounts { hits, misses, replaced } = AtcCounts {
             hits: of_dma.hits + of_input.hits,
@@ -558,6 +600,8 @@ impl Device for Elan4 {
             ("of those, brought by gets of other nodes", descriptors[1]),
             ("packets held in the NIC port", held),
             ("events", events),
+            ("events that copied a block into a command queue", fired),
+            ("of those, blocks that waited for room", blocks_waited),
             ("messages accepted", messages[0]),
             ("messages refused, as their input queue was full", messages[1]),
             ("messages sent again", again),

@@ -113,6 +113,10 @@ impl Elan4 {
                 self.freed(cx, payload);
                 self.append(cx, from, *content);
             }
+            Parcel::Data(content) if let Some(event) = content.header.event => {
+                self.freed(cx, payload);
+                self.fill_block(cx, event, *content);
+            }
             Parcel::Data(content) => self.dealt_data(cx, *content, payload),
         }
     }
@@ -152,12 +156,29 @@ impl Elan4 {
         self.set_event(cx, header.of.process, Firing { completion, message: None });
     }
 
+    /// Data come into the block of a counted event, which is set when all of their operation have.
+    fn fill_block(&mut self, cx: &mut ElanContext<'_>, event: u16, content: Content) {
+        let Content { header, data } = content;
+        if let Some(data) = data {
+            cx.memory.write(Address { process: header.process, byte: header.byte }, &data);
+        }
+        if let Some(completion) = self.receive.arrived.count(&header) {
+            self.set_counted(cx, header.process, event, completion.story);
+        }
+    }
+
+    /// When the event processor has done with what takes it so long.
+    pub(super) fn event_takes(&mut self, cx: &ElanContext<'_>, time: Picos) -> Picos {
+        let done = Picos(self.receive.events_free.max(cx.at).0 + time.0);
+        self.counts.events += 1;
+        self.receive.events_free = done;
+        self.receive.events_busy += time.0;
+        done
+    }
+
     /// An event of a process is set.
     pub(super) fn set_event(&mut self, cx: &mut ElanContext<'_>, process: u8, mut firing: Firing) {
-        let fires = Picos(self.receive.events_free.max(cx.at).0 + self.settings.event.0);
-        self.counts.events += 1;
-        self.receive.events_free = fires;
-        self.receive.events_busy += self.settings.event.0;
+        let fires = self.event_takes(cx, self.settings.event);
         firing.completion.story.pass(Unit::Event, fires);
         cx.ask(fires, ElanEvent::Fires(process, firing));
     }

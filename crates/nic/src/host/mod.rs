@@ -44,7 +44,7 @@ use flitway_fabric::chip::Offers;
 use flitway_fabric::{Delivery, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
-use program::{Completion, Operation, Program, Submission, Verb};
+use program::{Completion, CountedEvent, Operation, Program, Submission, Verb};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -76,6 +76,14 @@ pub trait Device: Debug + Send {
 
     /// The processor of `process` comes to an operation, or comes back to it.
     fn post(&mut self, cx: &mut Context<'_, Self>, process: u8, post: &Post) -> Posting;
+
+    /// A process has set up counted events before the start.
+    ///
+    /// # Panics
+    /// If it has none of those and is given some.
+    fn set_up(&mut self, _: u8, events: Vec<CountedEvent>) {
+        assert!(events.is_empty(), "events that start operations are those of another NIC");
+    }
 
     /// Something is due.
     fn handle(&mut self, cx: &mut Context<'_, Self>, event: Self::Event);
@@ -332,12 +340,13 @@ impl<D: Device> Host<D> {
     pub fn new(
         node: NodeId,
         settings: HostSettings<D::Bus>,
-        device: D,
+        mut device: D,
         memory: Memory,
         programs: Vec<Box<dyn Program>>,
         surroundings: Surroundings<D::Content>,
     ) -> Self {
         let mut agenda = Agenda::new();
+        (0..).zip(&programs).for_each(|(process, program)| device.set_up(process, program.events()));
         (0..programs.len()).for_each(|process| agenda.ask(Picos(0), Event::Free(process as u8)));
         let processor = |program| Processor {
             program,
@@ -617,6 +626,20 @@ pub trait OnABus {
 
     /// The hosts of a run on a network of `nodes` nodes and this `clock`, in which packets take `idle` and `programs` run.
     fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts;
+
+    /// Whether counted events can start `operation`, so that one follows the other without a processor.
+    ///
+    /// # Errors
+    /// Why not.
+    fn chains(&self, _: &Operation) -> Result<(), &'static str> {
+        Err("the NIC of this machine has no events that start operations")
+    }
+
+    /// The same as [`seen_at`](OnABus::seen_at) of a chain of so many operations, to and fro, each but the first started by the
+    /// event of the one before.
+    fn chain_seen_at(&self, _: &Operation, _: u32, _: Network<'_>) -> Option<Picos> {
+        None
+    }
 
     /// When the process that it brings data to has seen `operation`, which is posted at the start, in an idle machine with all
     /// translations; `network` says when a packet of so many bytes that reaches the NIC port at some date is delivered.

@@ -7,6 +7,7 @@
 mod bus;
 mod command;
 mod dma;
+mod event;
 mod message;
 mod processor;
 mod receive;
@@ -16,6 +17,7 @@ use crate::host::translation::{Page, Translations};
 use bus::{Bus, Read};
 use command::{Command, Queue};
 use dma::{Assembly, Descriptor, Prefetch};
+use event::OfEvents;
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use flitway_nic::Place;
@@ -51,6 +53,8 @@ struct Header {
     bytes: u64,
     /// Data of the operation in bytes.
     of: u64,
+    /// The counted event that they set.
+    event: Option<u16>,
     /// Of a descriptor: where the data go.
     back: Address,
 }
@@ -86,8 +90,8 @@ struct Outbound {
 /// What has made a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Maker {
-    /// STEN, of so many bytes of commands in the queue of a process.
-    Sten(u8, u32),
+    /// STEN, of so many bytes of commands in a queue.
+    Sten(usize, u32),
     Dma,
     /// The input processor.
     Input,
@@ -138,6 +142,8 @@ enum Due {
     Handed(Outbound),
     /// A send does so again.
     HandedAgain(Send),
+    /// A counted event of a process copies its block.
+    BlockCopied(u8, usize, Story),
     /// The NIC knows that so many slots of a process are free.
     SlotsFree(u8, u32),
     /// The input processor deals with a packet.
@@ -159,7 +165,7 @@ struct Host {
     settings: ElanSettings,
     processors: Vec<Processor>,
     bus: Bus,
-    /// By process.
+    /// By process, and behind them those of their events.
     queues: Vec<Queue>,
     /// Which queue the command processor looks at first, and whether it is busy.
     turn: usize,
@@ -191,6 +197,8 @@ struct Host {
     events_done: Picos,
     event_busy: u64,
     /// By process.
+    counted: Vec<OfEvents>,
+    /// By process.
     input_queues: Vec<InputQueue>,
     /// Sends that have been handed on, of which the other NIC has not said anything.
     sends: Vec<Send>,
@@ -209,12 +217,13 @@ pub fn host(
     surroundings: Surroundings<Content>,
 ) -> Box<dyn AnyHost> {
     let processes = programs.len();
+    let counted = programs.iter().map(|program| OfEvents::new(program.events(), settings.queue)).collect();
     let mut host = Host {
         around: Around::new(place, memory, surroundings),
         settings: *settings,
         processors: programs.into_iter().map(|it| Processor::new(it, settings.queue)).collect(),
         bus: Bus::new(settings.host.bus),
-        queues: (0..processes).map(|_| Queue::default()).collect(),
+        queues: (0..2 * processes).map(|_| Queue::default()).collect(),
         turn: 0,
         command_is_busy: false,
         command_busy: 0,
@@ -232,6 +241,7 @@ pub fn host(
         events: Vec::new(),
         events_done: Picos(0),
         event_busy: 0,
+        counted,
         input_queues: (0..processes).map(|_| InputQueue::default()).collect(),
         sends: Vec::new(),
         tlbs: [Translations::new(&settings.tlb), Translations::new(&settings.tlb)],
@@ -274,8 +284,8 @@ impl Host {
     }
 
     fn is_answered(&mut self, packet: &Outbound) {
-        if let Maker::Sten(process, bytes) = packet.maker {
-            self.sten_answered(process, bytes);
+        if let Maker::Sten(queue, bytes) = packet.maker {
+            self.sten_answered(queue, bytes);
         }
         if packet.tells_left && self.all_are_answered(&packet.header) {
             let Header { name, of, .. } = packet.header;
@@ -350,6 +360,7 @@ impl Model for Host {
             Due::Begins => self.begins(),
             Due::Handed(packet) => self.handed(packet),
             Due::HandedAgain(send) => self.handed_again(send),
+            Due::BlockCopied(process, event, story) => self.block_copied(process, event, story),
             Due::SlotsFree(process, slots) => self.slots_free(process, slots),
             Due::Dealt(content) => self.dealt(content),
             Due::Left(bytes) => self.has_left_buffer(bytes),
@@ -376,7 +387,8 @@ impl Model for Host {
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
-        let ElanCounts { packets, descriptors, held, events, messages, again } = self.counts;
+        let ElanCounts { packets, descriptors, held, events, fired, blocks_waited, messages, again } =
+            self.counts;
         let of_tlbs = |count: fn(&Translations<Waiter>) -> u64| self.tlbs.iter().map(count).sum();
         HostCounts {
             bus: self.bus.counts,
@@ -388,6 +400,8 @@ impl Model for Host {
                 ("of those, brought by gets of other nodes", descriptors[1]),
                 ("packets held in the NIC port", held),
                 ("events", events),
+                ("events that copied a block into a command queue", fired),
+                ("of those, blocks that waited for room", blocks_waited),
                 ("messages accepted", messages[0]),
                 ("messages refused, as their input queue was full", messages[1]),
                 ("messages sent again", again),
@@ -424,6 +438,7 @@ impl Model for Host {
             && self.written.is_empty()
             && self.events.is_empty()
             && self.sends.is_empty()
+            && self.counted.iter().all(OfEvents::is_idle)
             && self.tlbs.iter().all(Translations::is_idle)
     }
 }

@@ -118,9 +118,13 @@ impl Host {
                 processor.next += 1;
                 let name = (self.around.node, process, number);
                 let bursts = match operation.by {
-                    Submission::Sten => {
-                        self.bursts(sten_commands(name, &operation, &self.settings, Story::begin(at)))
-                    }
+                    Submission::Sten => self.bursts(sten_commands(
+                        name,
+                        process.into(),
+                        &operation,
+                        &self.settings,
+                        Story::begin(at),
+                    )),
                     Submission::Dma => self.bursts_of_dma(Descriptor::of(name, &operation, Story::begin(at))),
                     by => panic!("Elan4 has STEN and the DMA engine, and no {by:?}"),
                 };
@@ -215,6 +219,7 @@ impl Descriptor {
             from: operation.local(name.1),
             to: operation.remote(),
             tells_left: operation.tells_left,
+            event: operation.event,
             story,
         }
     }

@@ -66,6 +66,10 @@ impl Host {
                 self.has_left_buffer(bytes);
                 return self.message(content);
             }
+            What::Put if content.header.event.is_some() => {
+                self.has_left_buffer(bytes);
+                return self.fill_block(content);
+            }
             What::Put | What::Answer | What::Descriptor => {}
         }
         if what != What::Descriptor {
@@ -88,6 +92,7 @@ impl Host {
             from: to,
             to: back,
             tells_left: false,
+            event: None,
             story,
         };
         self.around.ask(runs, Due::Runs(descriptor));
@@ -108,11 +113,7 @@ impl Host {
 
     /// Data of an operation have been written: when all have, its event is set.
     fn data_written(&mut self, header: &Header, story: Story) {
-        let before = self.written.iter().position(|(name, _)| *name == header.name);
-        let before = before.map_or(0, |place| self.written.remove(place).1);
-        let written = before + header.bytes;
-        if written < header.of {
-            self.written.push((header.name, written));
+        if !self.all_are_there(header) {
             return;
         }
         let (process, what) = match header.what {
@@ -122,18 +123,34 @@ impl Host {
         self.set_event(process, completion(what, header.name, header.of, story), None);
     }
 
+    /// Whether, with these, all data of an operation are there.
+    pub(super) fn all_are_there(&mut self, header: &Header) -> bool {
+        let before = self.written.iter().position(|(name, _)| *name == header.name);
+        let before = before.map_or(0, |place| self.written.remove(place).1);
+        let written = before + header.bytes;
+        if written < header.of {
+            self.written.push((header.name, written));
+        }
+        written == header.of
+    }
+
     /// An event of a process is set, and comes after those that were set before; that of an input queue has a message.
     pub(super) fn set_event(&mut self, process: u8, completion: Completion, message: Option<Message>) {
-        let time = self.settings.event;
         self.events.push((process, completion, message));
-        self.events_done = Picos(self.events_done.max(self.around.at).0 + time.0);
-        self.event_busy += time.0;
-        self.around.ask(self.events_done, Due::EventDone);
+        let done = self.occupy_events(self.settings.event.0);
+        self.around.ask(done, Due::EventDone);
+    }
+
+    /// The event processor has one thing more to do that takes it so long: when it has done that.
+    pub(super) fn occupy_events(&mut self, time: u64) -> Picos {
+        self.counts.events += 1;
+        self.event_busy += time;
+        self.events_done = Picos(self.events_done.max(self.around.at).0 + time);
+        self.events_done
     }
 
     /// The event processor has done with the first event: it writes the word that the process polls.
     pub(super) fn event_done(&mut self) {
-        self.counts.events += 1;
         let (process, mut completion, message) = self.events.remove(0);
         completion.story.pass(Unit::Event, self.around.at);
         let bytes = EVENT + message.as_ref().map_or(0, |message| message.bytes as u32);

@@ -8,7 +8,7 @@ use flitway_fabric::observer::component_at;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::elan4::ElanSettings;
 use flitway_nic::host::bus::{BusSettings, Reference};
-use flitway_nic::host::program::{Completion, Operation, Program, Submission};
+use flitway_nic::host::program::{Completion, CountedEvent, Operation, Program, Submission};
 use flitway_nic::nap::{self as dawning, NapSettings};
 use flitway_nic::th::{MINI_PACKET, ThSettings};
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -77,11 +77,19 @@ pub(crate) struct Plan {
     start: Vec<Operation>,
     /// One each time that it sees something.
     then: Vec<Operation>,
+    /// Its counted events.
+    events: Vec<CountedEvent>,
 }
 
 impl Plan {
+    /// What it asks for, and what its events start.
+    fn operations(&self) -> impl Iterator<Item = &Operation> {
+        let of_events = self.events.iter().flat_map(|event| &event.then);
+        self.start.iter().chain(&self.then).chain(of_events)
+    }
+
     fn has_sends(&self) -> bool {
-        self.start.iter().chain(&self.then).any(|operation| operation.verb == Verb::Send)
+        self.operations().any(|operation| operation.verb == Verb::Send)
     }
 }
 
@@ -181,13 +189,15 @@ impl Case {
                     };
                     (0..count).map(one).collect()
                 };
-                Plan { start: operations(dice), then: operations(dice) }
+                Plan { start: operations(dice), then: operations(dice), events: Vec::new() }
             };
             (0..processes[node as usize]).map(plan).collect()
         });
-        let plans: Vec<Vec<Plan>> = plans.collect();
-        if let Nic::Nap(settings) = &mut nic {
-            *settings = nap::divided(dice, *settings, &plans);
+        let mut plans: Vec<Vec<Plan>> = plans.collect();
+        match &mut nic {
+            Nic::Th(_) => {}
+            Nic::Elan4(of) => elan4::add_events(dice, of, &mut plans, are_apart.then_some(&mut next)),
+            Nic::Nap(settings) => *settings = nap::divided(dice, *settings, &plans),
         }
         let cycles = match dice.is_coarse {
             true => dice.pick(&[(62_500_000, 1), (125_000_000, 1), (1_000_000_000, 1)]),
@@ -231,7 +241,7 @@ impl Case {
     /// The memory that operations are in, of each process.
     pub(crate) fn extent(&self) -> u64 {
         let plans = self.plans.iter().flatten();
-        let operations = plans.flat_map(|plan| plan.start.iter().chain(&plan.then));
+        let operations = plans.flat_map(Plan::operations);
         operations.map(|it| it.here.max(it.there) + it.bytes).max().unwrap_or(0)
     }
 
@@ -272,12 +282,13 @@ impl Case {
                 let (start, then) = (plan.start.len(), plan.then.len());
                 if start + then > 1 {
                     let mut case = self.clone();
-                    case.plans[node][process] = Plan { start: Vec::new(), then: Vec::new() };
+                    let Plan { events, .. } = plan.clone();
+                    case.plans[node][process] = Plan { start: Vec::new(), then: Vec::new(), events };
                     all.push(case);
                 }
                 for place in (0..start + then).rev() {
                     let mut case = self.clone();
-                    let Plan { start: first, then } = &mut case.plans[node][process];
+                    let Plan { start: first, then, .. } = &mut case.plans[node][process];
                     _ = if place < start { first.remove(place) } else { then.remove(place - start) };
                     one.push(case);
                 }
@@ -370,6 +381,7 @@ fn operation(
         by,
         tells_left,
         is_reliable: false,
+        event: None,
     }
 }
 
@@ -416,6 +428,10 @@ impl Program for Script {
                 }
             }
         }
+    }
+
+    fn events(&self) -> Vec<CountedEvent> {
+        self.plan.events.clone()
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

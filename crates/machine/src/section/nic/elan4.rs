@@ -44,12 +44,14 @@ const PAGE: &[&str] = &[
      over the bus with the word; the process copies it, and frees the slot. A message that finds no slot is refused: its own NIC \
      sends it again, at once or after a back-off, and it keeps its place in the command queue that it came from. So a process \
      that does not poll holds up those who send to it, and nobody else.",
+    "An event can have a count and a block of commands, of up to 2 KiB, in the memory of the NIC. Data of a put can come into \
+     that block; when the event has been set so many times it copies the block into a command queue, and so starts the next \
+     packets without a processor: `put(0-1, chain=8)`.",
     "The bus carries one thing at a time, in either direction: PIO, the data that the DMA engine reads, what comes in and events \
      all wait for each other. `host.platform` says what computer it is in. A read takes 750 ns, and a processor is busy for \
      0.5 us with a DMA, so small puts go by STEN; what the processor has to write itself is slow for large ones.",
     "Not modelled: heads of packets that leave before their tails are there, but a large DMA leaves as it is read; writes of a \
-     processor that overtake each other; half-built packets and errors of a queue; events that copy, the thread processor, \
-     faults of translation.",
+     processor that overtake each other; half-built packets and errors of a queue; the thread processor, faults of translation.",
     "What happens when is said in crates/nic/src/elan4/mod.rs, and of host and bus in crates/nic/src/host/.",
 ];
 
@@ -121,6 +123,9 @@ settings! {
     /// Time that the source of a message waits after further refusals before it sends that again.
     INPUT_QUEUE_BACK_OFF = "nic.input_queue.back_off", time(), default("1 us"), for OF_ELAN4, source("OQ-Q12");
 
+    /// Time in which the event processor copies a word of 8 B of the block of an event into a command queue.
+    EVENT_COPY = "nic.event_copy", time(), default("5 ns"), for OF_ELAN4, source("qsnet2.txt Table 1 (P-QS-054): 1.6 GB/s");
+
     /// Translations of each of the two TLBs.
     TLB_ENTRIES = "nic.tlb.entries", count(1, 65_536), default(64), for OF_ELAN4,
         source("qsnet2.txt \"Packet receipt\" (P-QS-057): 128 in both");
@@ -167,6 +172,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
         input: time(&INPUT)?,
         input_buffer: values.quantity_u32(&INPUT_BUFFER)?,
         event: time(&EVENT)?,
+        event_copy: time(&EVENT_COPY)?,
         slots: values.count(&INPUT_QUEUE_SLOTS)?,
         copy: time(&INPUT_QUEUE_COPY)?,
         repeats: values.count(&INPUT_QUEUE_REPEATS)?,
