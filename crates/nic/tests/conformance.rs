@@ -59,6 +59,7 @@ impl Program for Busy {
             by,
             tells_left: true,
             is_reliable: false,
+            event: None,
         };
         if completion.is_none() {
             for _ in 0..20 {

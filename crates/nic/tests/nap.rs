@@ -68,6 +68,7 @@ fn send(node: u32, process: u8, bytes: u64) -> Operation {
         by,
         tells_left: false,
         is_reliable: false,
+        event: None,
     }
 }
 
@@ -101,6 +102,7 @@ fn random(dice: &mut Stream, node: u32, process: u8, number: u64) -> Operation {
         by,
         tells_left: pick(2) == 0,
         is_reliable: false,
+        event: None,
     }
 }
 

@@ -3,10 +3,13 @@
 //! Process `i` of the one node, the *caller*, has to do with process `i` of the other. **Ping-pong**: what is sent or put is
 //! answered by the same operation the other way, and the next one follows when the answer has been seen; a get, or a word, is
 //! followed by the next when its data have been. **A stream**: so many are under way from a caller; the next one follows when
-//! one of them has left its NIC, or a get's data have been seen.
+//! one of them has left its NIC, or a get's data have been seen. **A chain**: operations to and fro, each but the first started
+//! by the event of the one before, without a processor, in the place of one.
 
 use flitway_engine::Picos;
-use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
+use flitway_nic::host::program::{
+    Completion, CompletionKind, CountedEvent, Operation, Program, Submission, Verb,
+};
 use flitway_nic::host::story::{Stage, Story};
 use flitway_wiring::NodeId;
 use std::any::Any;
@@ -30,6 +33,8 @@ pub struct OperatorSettings {
     pub warm_up: u32,
     /// How many of a caller are under way; `None` for ping-pong.
     pub outstanding: Option<u32>,
+    /// Operations in a row, to and fro, 1 at least: each but the first is started by the event of the one before.
+    pub chain: u32,
 }
 
 impl OperatorSettings {
@@ -53,7 +58,26 @@ impl OperatorSettings {
             // Who reads data knows when they are there.
             tells_left: self.outstanding.is_some() && !self.verb.comes_back(),
             is_reliable: self.is_reliable,
+            // The first of a chain sets the event that starts the second.
+            event: (self.chain > 1).then_some(0),
         }
+    }
+
+    /// Whether the caller sees the end of an operation.
+    #[must_use]
+    pub fn comes_back(&self) -> bool {
+        self.verb.comes_back() || self.chain.is_multiple_of(2)
+    }
+
+    /// The counted events of `process` on the node at `from`: event `n` is set by operation `n` of a chain, and starts the next
+    /// one, with the data that have come.
+    fn events(&self, from: usize, process: u8) -> Vec<CountedEvent> {
+        let event = |number| {
+            let event = (number + 1 < self.chain).then_some(number as u16);
+            let next = Operation { here: 1 << 32, tells_left: false, event, ..self.operation(from, process) };
+            CountedEvent { count: 1, then: vec![next] }
+        };
+        (1..self.chain).map(event).collect()
     }
 }
 
@@ -108,11 +132,11 @@ impl Operator {
     /// Whether it has seen all that it is to see.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        let OperatorSettings { verb, outstanding, .. } = self.settings;
-        let sees = match (verb, outstanding) {
-            (verb, _) if verb.comes_back() => self.is_caller,
-            (_, None) => true,
-            (_, Some(_)) => !self.is_caller,
+        let OperatorSettings { outstanding, .. } = self.settings;
+        let sees = match outstanding {
+            _ if self.settings.comes_back() => self.is_caller,
+            None => true,
+            Some(_) => !self.is_caller,
         };
         !sees || self.done.seen == self.settings.all()
     }
@@ -166,6 +190,10 @@ impl Program for Operator {
         }
     }
 
+    fn events(&self) -> Vec<CountedEvent> {
+        self.settings.events(usize::from(!self.is_caller), self.process)
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -184,6 +212,7 @@ mod tests {
         count: 2,
         warm_up: 1,
         outstanding: None,
+        chain: 1,
     };
 
     fn completion(what: CompletionKind, at: u64) -> Completion {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 use flitway_machine::Machine;
+use flitway_nic::host::story::Unit;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
 use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult, Stage};
@@ -18,6 +19,7 @@ const PUT: NicChoice = NicChoice {
     warm_up: 0,
     outstanding: None,
     processes: 1,
+    chain: 1,
 };
 
 const STREAM: NicChoice = NicChoice { count: 200, warm_up: 20, outstanding: Some(8), ..PUT };
@@ -52,6 +54,7 @@ fn unloaded_operations_take_what_the_closed_form_says() {
         (Verb::Put, Submission::Sten, [1, 8, 13, 64, 127, 128]),
         (Verb::Put, Submission::Dma, [1, 8, 100, 128, 511, 512]),
         (Verb::Get, Submission::Sten, [1, 8, 100, 128, 511, 512]),
+        (Verb::Send, Submission::Sten, [1, 8, 13, 64, 127, 128]),
     ];
     for (machine, nodes, platform) in machines {
         let platform = format!("host.platform={platform}");
@@ -67,6 +70,43 @@ fn unloaded_operations_take_what_the_closed_form_says() {
             }
         }
     }
+}
+
+/// Chains take what the closed form says, and no processor: a link of one takes less than 250 ns of the NICs (mechanisms 3.6)
+/// beside the network, and what a processor does is done once.
+#[test]
+fn chains_take_what_the_closed_form_says_and_no_processor() {
+    let session = session("qsnet2-64", &["nic.tlb.preloaded=true"], 1);
+    for nodes in [[0, 1], [63, 1]] {
+        for bytes in [1, 8, 100, 128] {
+            let results = [1, 2, 3, 16].map(|chain| run(&session, NicChoice { nodes, bytes, chain, ..PUT }));
+            for result in &results {
+                let choice = result.choice;
+                assert_eq!(Some(result.latencies()[0]), result.zero_load.map(|time| time.0), "{choice:?}");
+                let stages = sum(result, |_| true) * 1e3;
+                assert!((stages - result.latencies()[0] as f64).abs() < 1e-3, "{choice:?}: {stages}");
+            }
+            let [one, .., many] = results;
+            let of_nics = |result: &NicResult| {
+                sum(result, |stage| {
+                    let units = [Unit::Input, Unit::Event, Unit::Command, Unit::Submission];
+                    units.iter().any(|unit| [Stage::Near(*unit), Stage::Far(*unit)].contains(&stage))
+                })
+            };
+            let link = (of_nics(&many) - of_nics(&one)) / 15.0;
+            assert!(bytes > 8 || (100.0..250.0).contains(&link), "{link}");
+            let fired = many.counters_of(0)[6].1 + many.counters_of(1)[6].1;
+            assert_eq!(
+                (many.counters_of(0)[6].0, fired),
+                ("events that copied a block into a command queue", 15)
+            );
+            let busy = |result: &NicResult| result.processor_ns().unwrap()[0];
+            assert!(busy(&many) < 2.1 * busy(&one), "{} {}", busy(&one), busy(&many));
+        }
+    }
+    let misfit = |choice| session.fit_nic(choice).unwrap_err().to_string();
+    assert!(misfit(NicChoice { by: Submission::Dma, chain: 2, ..PUT }).contains("use `by=sten`"));
+    assert!(misfit(NicChoice { bytes: 2_000, chain: 2, ..PUT }).contains("2 KiB"));
 }
 
 /// Mechanisms 3.9: a remote write of 8 B takes 0.85, 1.14 and 1.6 us, which are inputs. What is not in the network is that less
@@ -116,6 +156,34 @@ fn a_queue_waits_for_an_answer_when_its_window_is_full() {
     assert!(one.0 > 0.7 && two.1 > 1.5 * one.1, "{one:?} {two:?}");
 }
 
+/// qsnet2.txt, "Input queues": a process can "reject the packets in the hope that the sending process would retransmit them
+/// later". What finds a queue full comes again until it has been accepted: each message is seen once.
+#[test]
+fn what_finds_its_input_queue_full_is_refused_and_comes_again() {
+    let choice = NicChoice { verb: Verb::Send, bytes: 64, ..STREAM };
+    let run = |set: &[&str]| run(&session("elite4", set, 1), choice);
+    let counted = |result: &NicResult, side: usize, name: &str| {
+        result.counters_of(side).iter().find(|(it, _)| it.starts_with(name)).unwrap().1
+    };
+    let fits = run(&[]);
+    assert_eq!(counted(&fits, 1, "messages refused"), 0);
+    let [at_once, later] = ["1024", "0"].map(|repeats| {
+        let repeats = format!("nic.input_queue.repeats={repeats}");
+        run(&[
+            "nic.input_queue.slots=4",
+            "nic.input_queue.copy=1 us",
+            "nic.input_queue.back_off=2 us",
+            &repeats,
+        ])
+    });
+    let [refused, again] = [&at_once, &later].map(|result| counted(result, 1, "messages refused"));
+    assert!(later.latencies().len() == 200 && again > 20 && refused > 2 * again, "{refused} {again}");
+    for result in [&at_once, &later] {
+        assert_eq!(counted(result, 1, "messages accepted"), 220);
+        assert_eq!(counted(result, 0, "messages sent again"), counted(result, 1, "messages refused"));
+    }
+}
+
 /// A queue that is much shorter than the commands of an operation: its process waits for room, and nothing sticks.
 #[test]
 fn commands_wait_for_room_in_a_short_queue() {
@@ -133,11 +201,17 @@ fn commands_wait_for_room_in_a_short_queue() {
 fn threads_change_nothing() {
     let choice =
         NicChoice { nodes: [1, 62], bytes: 3_000, count: 20, outstanding: Some(4), processes: 3, ..PUT };
-    for (verb, by) in
-        [(Verb::Put, Submission::Sten), (Verb::Put, Submission::Dma), (Verb::Get, Submission::Sten)]
-    {
-        let of =
-            |threads| run(&session("qsnet2-64", &[], threads), NicChoice { verb, by, ..choice }).to_json();
+    for (verb, by) in [
+        (Verb::Put, Submission::Sten),
+        (Verb::Put, Submission::Dma),
+        (Verb::Get, Submission::Sten),
+        (Verb::Send, Submission::Sten),
+    ] {
+        let bytes = if verb == Verb::Send { 100 } else { choice.bytes };
+
+        let of = |threads| {
+            run(&session("qsnet2-64", &[], threads), NicChoice { verb, by, bytes, ..choice }).to_json()
+        };
         assert_eq!(of(1)["nic"], of(2)["nic"]);
     }
 }
@@ -150,7 +224,9 @@ fn what_does_not_fit_is_told() {
     let text = "the NIC of this machine has no put with `queue=hdq`: it has `by=sten` and `by=dma`";
     assert_eq!(misfit(Verb::Put, Submission::Hdq), text);
     assert!(misfit(Verb::Get, Submission::Dma).contains("it has `by=sten`"));
-    assert!(misfit(Verb::Send, Submission::Sten).contains("it has put and get"));
+    assert!(misfit(Verb::Load, Submission::Sten).contains("it has send and put and get"));
+    let long = qsnet2.fit_nic(NicChoice { verb: Verb::Send, bytes: 129, ..PUT }).unwrap_err().to_string();
+    assert_eq!(long, "129 B are more than one send takes, 128 B (nic.sten.packet)");
     for set in ["rails=2", "switch.answer.hold=false"] {
         let other = session("elite4", &[set], 1);
         assert!(matches!(other.fit_nic(PUT).unwrap_err(), NicMisfit::Misses(_)), "{set}");

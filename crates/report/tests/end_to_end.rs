@@ -32,6 +32,7 @@ const PUT: NicChoice = NicChoice {
     warm_up: 0,
     outstanding: Some(32),
     processes: 1,
+    chain: 1,
 };
 
 fn machine(name: &str, set: &[&str]) -> Machine {
@@ -107,7 +108,18 @@ impl Script {
         let [low, high] = [number * BYTES, (self.count + number) * BYTES];
         let [here, there] = if verb == Verb::Get { [high, low] } else { [low, high] };
         let (node, process) = (self.other, 0);
-        Operation { verb, node, process, bytes, here, there, by, tells_left: true, is_reliable: true }
+        Operation {
+            verb,
+            node,
+            process,
+            bytes,
+            here,
+            there,
+            by,
+            tells_left: true,
+            is_reliable: true,
+            event: None,
+        }
     }
 }
 

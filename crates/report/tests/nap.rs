@@ -18,6 +18,7 @@ const SEND: NicChoice = NicChoice {
     warm_up: 0,
     outstanding: None,
     processes: 1,
+    chain: 1,
 };
 
 const PUT: NicChoice = NicChoice { verb: Verb::Put, by: Submission::Dma, ..SEND };

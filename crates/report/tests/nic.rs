@@ -18,6 +18,7 @@ const PUT: NicChoice = NicChoice {
     warm_up: 0,
     outstanding: None,
     processes: 1,
+    chain: 1,
 };
 
 fn session(machine: &str, set: &[&str], threads: u32) -> Session {

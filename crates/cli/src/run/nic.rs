@@ -77,6 +77,7 @@ fn lines(
         None => links(&result.counters.link, &format!("{size}{beside}: ")),
     });
     lines.extend(protocol(result));
+    lines.extend(refused(result));
     if manner().verbose {
         let counters = &result.counters;
         lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
@@ -114,6 +115,24 @@ fn protocol(result: &NicResult) -> Option<String> {
     Some(fitted(&format!("{:<19}{text}", "end to end"), 19))
 }
 
+/// That input queues of Elan4 were full: a line where one was.
+fn refused(result: &NicResult) -> Option<String> {
+    let [of_caller, of_other] = [0, 1].map(|side| counted(result, side, MESSAGES_REFUSED));
+    (of_caller + of_other > 0).then(|| {
+        let nodes = result.choice.nodes;
+        let text = format!(
+            "{} refused by the NIC of node {} and {of_caller} by that of node {}, as their input queue was full, and sent again",
+            plural(of_other, "message", "s"),
+            nodes[1],
+            nodes[0]
+        );
+        fitted(&format!("{:<19}{text}", "input queues"), 19)
+    })
+}
+
+/// The counter of messages that found their input queue full.
+const MESSAGES_REFUSED: &str = "messages refused, as their input queue was full";
+
 /// The counter of transfers that senders have given up.
 const GIVEN_UP: &str = "transfers given up";
 
@@ -142,13 +161,19 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
     let NicWorkload { operation, count, outstanding, processes, .. } = workload;
     let [from, to] = operation.nodes;
     let how = match outstanding {
-        None if operation.verb.comes_back() => "one after the other".to_owned(),
+        None if operation.verb.comes_back() || operation.chain.is_multiple_of(2) => {
+            "one after the other".to_owned()
+        }
         None => "ping-pong".to_owned(),
         Some(outstanding) => format!("{outstanding} under way"),
     };
     let of_each = if *processes > 1 { format!(", of each of {processes} processes") } else { String::new() };
+    let chained = match operation.chain {
+        1 => String::new(),
+        chain => format!("chains of {chain} to and fro, "),
+    };
     let text = format!(
-        "{}; {}{} between nodes {from} and {to}, {} {}; {how}, {} after {} that warm up{of_each}\n",
+        "{}; {}{} between nodes {from} and {to}, {} {}; {chained}{how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
         if operation.is_reliable { "reliable " } else { "" },
         operation.verb.name(),

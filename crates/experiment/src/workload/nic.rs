@@ -28,6 +28,8 @@ pub struct Operation {
     pub by: Option<Submission>,
     /// Whether it is reliable from end to end.
     pub is_reliable: bool,
+    /// Operations in a row, to and fro, in its place: each but the first is started by the event of the one before.
+    pub chain: u32,
 }
 
 /// Reads the parameters of an operation.
@@ -66,6 +68,15 @@ const RELIABLE: Parameter = Parameter {
           is lost or corrupt is sent again (`flitway explain th`). Source: th-express-2.txt section 4.2.4.",
 };
 
+const CHAIN: Parameter = Parameter {
+    name: "chain",
+    expected: "a number from 1 to 1000",
+    default: Some("1"),
+    doc: "Puts in the place of one, to and fro, on an Elan4: each but the first is started by the event of the one before, which \
+          copies its commands and the data that came into a command queue, without a processor. Where they are even the caller sees the \
+          end. Source: qsnet2.txt \"Event processor\".",
+};
+
 /// The operations of NICs.
 pub const CATALOG: Catalog<Reader> = Catalog::new(
     "NIC operation",
@@ -78,7 +89,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen the event that all data are there. On TH Express-2 a put of up to `nic.immediate` has its data in the \
                           descriptor. Source: th-express-2.txt section 4.2.2; dawning5000.txt section 3.2, the MSG channel.",
-                parameters: &[NODES, QUEUE, BY, RELIABLE],
+                parameters: &[NODES, QUEUE, BY, RELIABLE, CHAIN],
             },
             |choice| operation(Verb::Put, choice),
         ),
@@ -101,7 +112,9 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 doc: "a message goes into the receive queue of a process on another node",
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen it there: on TH Express-2 a mini-packet of up to 120 B in the MPQ (th-express-2.txt section 4.2.1), on Dawning \
-                          5000 all of its slots in the ring of the NAP channel (dawning5000.txt section 3.2).",
+                          5000 all of its slots in the ring of the NAP channel (dawning5000.txt section 3.2). On QsNetII it is one packet of STEN for \
+                          the input queue of the other process, which has copied it then; one that finds the queue full is refused, and \
+                          sent again (qsnet2.txt \"Input queues\").",
                 parameters: &[NODES, QUEUE, BY, RELIABLE],
             },
             |choice| operation(Verb::Send, choice),
@@ -165,7 +178,11 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
             "no" => Some(false),
             _ => None,
         })?;
-    Ok(Operation { verb, nodes, by, is_reliable })
+    let chain = match verb {
+        Verb::Put => choice.value(4, |text| text.parse().ok().filter(|chain| (1..=1000).contains(chain)))?,
+        _ => 1,
+    };
+    Ok(Operation { verb, nodes, by, is_reliable, chain })
 }
 
 /// Operations of a process that count, unless it is said how many: one after the other on an idle network, where they differ
@@ -374,7 +391,7 @@ impl Tasks for NicWorkload {
 
     /// Of each size at each load of the traffic.
     fn tasks(&self, session: &Session) -> Result<Vec<NicTask>, Vec<Problem>> {
-        let Operation { verb, nodes, by, is_reliable } = self.operation;
+        let Operation { verb, nodes, by, is_reliable, chain } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
         let by = session.nic_way(verb, by).map_err(|error| vec![misfit(error)])?;
@@ -382,8 +399,18 @@ impl Tasks for NicWorkload {
         let mut tasks = Vec::new();
         for background in beside::fit(self.beside.as_ref(), session)? {
             for &bytes in &self.sizes {
-                let choice =
-                    NicChoice { verb, nodes, by, is_reliable, bytes, count, warm_up, outstanding, processes };
+                let choice = NicChoice {
+                    verb,
+                    nodes,
+                    by,
+                    is_reliable,
+                    bytes,
+                    count,
+                    warm_up,
+                    outstanding,
+                    processes,
+                    chain,
+                };
                 let run = session.fit_nic(choice).map_err(|error| vec![misfit(error)])?;
                 tasks.push(Task { run, background: background.clone(), faults: faults.clone() });
             }
@@ -431,8 +458,10 @@ mod tests {
     fn an_operation_is_between_two_nodes() {
         let read = |text: &str| CATALOG.choose(text).and_then(|(choice, read)| read(&choice));
         let by = Some(Submission::Sdq);
-        let put = Operation { verb: Verb::Put, nodes: [0, 15], by, is_reliable: false };
+        let put = Operation { verb: Verb::Put, nodes: [0, 15], by, is_reliable: false, chain: 1 };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
+        assert_eq!(read("put(0-15, queue=sdq, chain=8)"), Ok(Operation { chain: 8, ..put }));
+        assert!(read("put(0-1, chain=0)").unwrap_err().to_string().contains("from 1 to 1000"));
         let reliable = read("put(0-15, queue=sdq, reliable=yes)");
         assert_eq!(reliable, Ok(Operation { is_reliable: true, ..put }));
         assert!(read("put(0-1, reliable=maybe)").unwrap_err().to_string().contains("`yes` or `no`"));

@@ -15,8 +15,9 @@ use std::collections::VecDeque;
 /// The command queues, and the command processor.
 #[derive(Debug)]
 pub(super) struct Commands {
-    /// By process.
+    /// Those of the processes, and behind them those of their events.
     queues: Box<[Queue]>,
+    processes: u16,
     bytes: u32,
     window: u32,
     is_busy: bool,
@@ -35,6 +36,8 @@ struct Queue {
     writing: Option<Writing>,
     waits: bool,
     commands: VecDeque<Command>,
+    /// Blocks of events that wait for room.
+    blocks: VecDeque<Vec<Command>>,
     /// Packets that have not been answered.
     under_way: u32,
     /// Bytes that are free without the process having been told.
@@ -61,12 +64,14 @@ struct Writing {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packets {
     job: Job,
+    /// The command queue that they are in.
+    queue: u16,
     most: u64,
 }
 
 impl Packets {
-    pub(super) fn of(job: Job, settings: &ElanSettings) -> Self {
-        Packets { job, most: settings.sten_packet.into() }
+    pub(super) fn of(job: Job, queue: u16, settings: &ElanSettings) -> Self {
+        Packets { job, queue, most: settings.sten_packet.into() }
     }
 
     /// Data of the packet that begins at `offset`, and bytes of its commands.
@@ -74,15 +79,16 @@ impl Packets {
         match self.job.verb {
             // The descriptor is all that it has.
             Verb::Get => (self.job.bytes, u64::from(COMMANDS + DESCRIPTOR)),
-            _ => {
-                let data = self.job.cut(offset, self.most);
+            verb => {
+                let is_one = verb == Verb::Send;
+                let data = if is_one { self.job.bytes } else { self.job.cut(offset, self.most) };
                 (data, u64::from(COMMANDS) + data.next_multiple_of(WORD.into()))
             }
         }
     }
 
     /// Bytes of all commands.
-    fn all(&self) -> u64 {
+    pub(super) fn all(&self) -> u64 {
         let ((first, bytes), all) = (self.at(0), self.job.bytes);
         let whole = (all - first) / self.most;
         let rest = first + whole * self.most;
@@ -94,9 +100,9 @@ impl Packets {
     /// The command of the packet that begins at `offset`.
     fn command(&self, offset: u64) -> Command {
         let (data, bytes) = self.at(offset);
-        let Job { to, of, tells_left, story, .. } = self.job;
+        let Job { to, tells_left, story, .. } = self.job;
         let packet = Outbound {
-            maker: Maker::Sten(of.process, bytes as u32),
+            maker: Maker::Sten(self.queue, bytes as u32),
             to: to.0,
             payload: if self.job.is_request() { DESCRIPTOR as u16 } else { data as u16 },
             is_last: offset + data == self.job.bytes,
@@ -104,6 +110,16 @@ impl Packets {
             header: self.job.header(offset, data, story),
         };
         Command { what: Order::Packet(packet), bytes: bytes as u32 }
+    }
+
+    /// All commands, in order.
+    pub(super) fn commands(&self) -> impl Iterator<Item = Command> + '_ {
+        let mut offset = 0;
+        std::iter::from_fn(move || {
+            let command = (offset < self.job.bytes).then(|| self.command(offset))?;
+            offset += self.at(offset).0;
+            Some(command)
+        })
     }
 }
 
@@ -114,14 +130,16 @@ impl Commands {
             writing: None,
             waits: false,
             commands: VecDeque::new(),
+            blocks: VecDeque::new(),
             under_way: 0,
             freed: 0,
             waits_since: None,
             waited: 0,
         };
-        let queues = (0..processes).map(|_| queue()).collect();
+        let queues = (0..2 * processes).map(|_| queue()).collect();
+        let processes = processes as u16;
         let ElanSettings { queue: bytes, window, .. } = *settings;
-        Commands { queues, bytes, window, is_busy: false, next: 0, busy: 0 }
+        Commands { queues, processes, bytes, window, is_busy: false, next: 0, busy: 0 }
     }
 
     /// A processor comes to an operation.
@@ -135,7 +153,7 @@ impl Commands {
         let queue = &mut self.queues[usize::from(process)];
         let job = Job::of(cx.node, process, post);
         match post.operation.by {
-            Submission::Sten => queue.write(cx, Packets::of(job, settings)),
+            Submission::Sten => queue.write(cx, Packets::of(job, process.into(), settings)),
             Submission::Dma => queue.write_descriptor(cx, job, settings.issue),
             by => panic!("operations are fitted to the NIC, which has no {by:?}"),
         }
@@ -162,15 +180,21 @@ impl Commands {
     }
 
     /// A packet has been answered.
-    pub(super) fn answered(&mut self, at: Picos, process: u8) {
-        let queue = &mut self.queues[usize::from(process)];
+    pub(super) fn answered(&mut self, at: Picos, queue: u16) {
+        let queue = &mut self.queues[usize::from(queue)];
         queue.under_way -= 1;
         queue.waited += queue.waits_since.take().map_or(0, |since| at.0 - since.0);
     }
 
-    /// So many bytes of a queue are free; its process is told of a quarter of the queue at a time.
-    pub(super) fn give_back(&mut self, cx: &mut ElanContext<'_>, process: u8, bytes: u32) {
-        let queue = &mut self.queues[usize::from(process)];
+    /// So many bytes of a queue are free. A process is told of a quarter of its queue at a time; in one of events blocks have
+    /// waited for them.
+    pub(super) fn give_back(&mut self, cx: &mut ElanContext<'_>, place: u16, bytes: u32) {
+        let queue = &mut self.queues[usize::from(place)];
+        if place >= self.processes {
+            queue.room += bytes;
+            return queue.take_blocks();
+        }
+        let process = place as u8;
         queue.freed += bytes;
         if queue.freed >= self.bytes.div_ceil(4) {
             let freed = std::mem::take(&mut queue.freed);
@@ -179,7 +203,20 @@ impl Commands {
         }
     }
 
-    /// The process whose queue has its turn.
+    /// The queue of the events of a process.
+    pub(super) fn of_events(&self, process: u8) -> u16 {
+        self.processes + u16::from(process)
+    }
+
+    /// A block has been copied: whether its commands are in the queue at once.
+    pub(super) fn copy(&mut self, queue: u16, block: Vec<Command>) -> bool {
+        let queue = &mut self.queues[usize::from(queue)];
+        queue.blocks.push_back(block);
+        queue.take_blocks();
+        queue.blocks.is_empty()
+    }
+
+    /// The queue that has its turn.
     fn turn(&mut self, at: Picos) -> Option<usize> {
         let queues = self.queues.len();
         for queue in &mut self.queues {
@@ -209,12 +246,24 @@ impl Commands {
 
     /// Whether no command is anywhere.
     pub(super) fn is_idle(&self) -> bool {
-        let is_idle = |queue: &Queue| queue.commands.is_empty() && queue.writing.is_none();
+        let is_idle =
+            |queue: &Queue| queue.commands.is_empty() && queue.writing.is_none() && queue.blocks.is_empty();
         self.queues.iter().all(is_idle)
     }
 }
 
 impl Queue {
+    /// Blocks that wait are in the queue as far as there is room, the first first.
+    fn take_blocks(&mut self) {
+        let bytes = |block: &Vec<Command>| block.iter().map(|command| command.bytes).sum::<u32>();
+        while self.blocks.front().is_some_and(|block| bytes(block) <= self.room)
+            && let Some(block) = self.blocks.pop_front()
+        {
+            self.room -= bytes(&block);
+            self.commands.extend(block);
+        }
+    }
+
     /// The processor writes the commands of packets, as far as there is room.
     fn write(&mut self, cx: &mut ElanContext<'_>, packets: Packets) -> Posting {
         let bus = *cx.bus.settings();
@@ -303,7 +352,7 @@ impl Elan4 {
             }
             Order::Descriptor(mut job) => {
                 job.story.pass(Unit::Command, passed);
-                self.commands.give_back(cx, place as u8, command.bytes);
+                self.commands.give_back(cx, place as u16, command.bytes);
                 cx.ask(passed, ElanEvent::Runs(job));
             }
         }

@@ -5,17 +5,18 @@
 //! A *command queue* for each process, a ring in the memory of the NIC (SDRAM) that the process appends to by writing to a page
 //! of the bus. The *command processor*, which takes commands out of them. The *short transaction engine* (STEN), which makes
 //! packets of commands. The *DMA engine*: a run queue of descriptors, a prefetcher, two packet assemblers. The *input
-//! processor*, which carries out what packets say. The *event processor*. Two *translation buffers* (TLB), one for addresses
-//! that the DMA engine reads, one for those that the input processor writes. The bus is `pci_x`; what a processor does is said
-//! in `host`.
+//! processor*, which carries out what packets say. An *input queue* for each process, a ring in SDRAM of `slots` slots that
+//! have a message each. The *event processor*. Two *translation buffers* (TLB), one for addresses that the DMA engine reads,
+//! one for those that the input processor writes. The bus is `pci_x`; what a processor does is said in `host`.
 //!
 //! # What happens when
 //!
 //! Names in code font are settings ([`ElanSettings`]). Commands and data are in bytes; times are in picoseconds.
 //!
 //! 1. **Commands.** A put by STEN is cut into packets that end where addresses in the memory of the destination are a multiple
-//!    of `sten_packet`; the commands of each are [`COMMANDS`] and its data, rounded up to words of [`WORD`]. A get is one
-//!    packet, with a descriptor: [`COMMANDS`] and [`DESCRIPTOR`]. A put by DMA is one command, its descriptor.
+//!    of `sten_packet`; the commands of each are [`COMMANDS`] and its data, rounded up to words of [`WORD`]. A send is one
+//!    packet, whose commands are as long, of `sten_packet` at most: the longest message. A get is one packet, with a
+//!    descriptor: [`COMMANDS`] and [`DESCRIPTOR`]. A put by DMA is one command, its descriptor.
 //! 2. **Posting.** The processor writes the commands of an operation in their order, in bursts of `bus.burst` (the last of an
 //!    operation may have less), one behind the other, each of which takes it `bus.burst_time`; a burst goes over the bus when
 //!    it has been written. Before each it waits until, as far as it knows, the queue has room for it. It knows at once what it
@@ -26,7 +27,8 @@
 //!    is passed over while `window` packets that were taken from it have not been answered. It is free again after `word_time`
 //!    for each word of the command, begun ones too.
 //! 4. **STEN.** A packet reaches its NIC port `command + form` after its command was taken. It is *answered* when the NIC port
-//!    says so. What the network refuses the NIC port sends again by itself.
+//!    says so, that of a send when the other NIC has accepted it (13). What the network refuses the NIC port sends again by
+//!    itself.
 //! 5. **Room.** Commands of a packet are free when it has been answered, a descriptor when it is taken. Whenever a quarter of
 //!    the queue or more has become free since it last did, the NIC writes so into memory: [`POINTER`] bytes. When memory has
 //!    them the process knows of it, in no time.
@@ -47,8 +49,10 @@
 //!      writes of all data of an operation have been asked for, its event is set: the one here for a put, the one of the
 //!      process that asked for a get. Its word goes over the bus after them.
 //!    * *a descriptor*: see 6. Descriptors have a memory of their own, without limit.
+//!    * *a message*, and what another NIC *says* of one: see 13.
 //!
-//!    Room in the input buffer is free when the last write has left the chip, and that of a descriptor when it is dealt with.
+//!    Room in the input buffer is free when the last write has left the chip, and that of anything else when it is dealt with,
+//!    after what comes of a descriptor and before what comes of the others.
 //! 10. **Events.** The event processor takes `event` for each, one after the other in the order in which they are set. Then it
 //!     writes a word of [`EVENT`] bytes into memory, which the process polls. When all packets of an operation that wants it
 //!     have been answered, an event is set for its own process: its data may be overwritten.
@@ -59,6 +63,30 @@
 //! 12. **Stories.** A packet of the DMA engine goes on with that of the last of its data, and waits for room from when it has
 //!     been read. What a process is told of that has left goes on with the packet that was answered last, which was in the NIC
 //!     port until then.
+//! 13. **Messages.** The first time that a send reaches its NIC port it takes what memory has there. If the input processor of
+//!     the other node knows of a free slot in the queue of the process, the message has it, and is *accepted*; otherwise it is
+//!     *refused*. That is said to its source by a packet of [`VERDICT`] bytes that reaches the NIC port `form` later. Then, if
+//!     it is accepted, the event of the queue is set: when it fires the message goes over the bus with the word, as one.
+//!     When the source deals with the packet that says so, an accepted send is answered. A refused one is made again of its
+//!     commands, which stay in the queue, as it was: it reaches the NIC port `form` later, from the refusal after the first
+//!     `repeats` on `back_off` after that. It does not end to be under way meanwhile, so only the queue that it is in waits;
+//!     another send can overtake it.
+//! 14. **Slots.** When a process has found a message it copies it to its place, which takes `copy` for each word, begun ones
+//!     too. Then the message has been seen, and its slot is free. When the process has seen a quarter of the slots, rounded up,
+//!     since it last did, it writes so to the NIC: a burst of [`POINTER`] bytes, which costs the processor nothing.
+//! 15. **The story** of a send that is made again passes as *connection* from when it reached the NIC port until it does so
+//!     again; that of one that has been accepted was in the NIC port until then.
+//!
+//! 16. **Counted events.** A process has set up events before the start, each with a count and a *block* of commands in SDRAM,
+//!     of up to [`BLOCK`] bytes and no more than a command queue: packets of STEN. Data of a put that names one come into its
+//!     block, in SDRAM, when the input processor deals with them: over no bus, to no page, and their room is free before. When
+//!     all data of the put are there the event is set, and its process is not told. Each time that it has been set as often as
+//!     its count it fires. The event processor takes `event` for it as for others, and, when it fires, `event_copy` more for
+//!     each word of the block. Then the block is copied.
+//! 17. **Chains.** Blocks are copied into another command queue, which each process has for its events: those of all processes
+//!     come behind those of point 3. A block that finds no room for all of it, or others that wait, waits for room; room is
+//!     free when that of point 5 is, without a word to the process. The operations of a block are numbered from 2^63 on, in
+//!     the order in which blocks are copied, and go on with the story of the data that were there last.
 //!
 //! What comes of something in no time comes at once, before whatever else has that date; what takes a time that is none is due
 //! at that date like anything else. Where several things come of one, they come in the order in which the points above name
@@ -66,6 +94,8 @@
 
 mod command;
 mod dma;
+mod event;
+mod message;
 mod receive;
 mod theory;
 
@@ -73,7 +103,7 @@ use crate::Place;
 use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
 use crate::host::memory::Address;
 use crate::host::pci_x::PciXSettings;
-use crate::host::program::{Completion, Operation, Submission, Verb};
+use crate::host::program::{Completion, CountedEvent, Operation, Submission, Verb};
 use crate::host::story::Story;
 use crate::host::transfer::{Carries, Content, Departures, Header, Job};
 use crate::host::{
@@ -81,12 +111,14 @@ use crate::host::{
 };
 use command::Commands;
 use dma::Dma;
+use event::Counted;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::chip::Offers;
 use flitway_fabric::{Delivery, NicPorts};
 use flitway_wiring::{NodeId, RailId};
-use receive::Receive;
+use message::{Firing, Messages, Sending, Verdict};
+use receive::{Incoming, Receive};
 use std::collections::BTreeMap;
 
 /// Bytes of the commands of a packet beside its data: to begin it, what is done at the destination, the address there, and
@@ -100,7 +132,13 @@ pub const DESCRIPTOR: u32 = 64;
 pub const POINTER: u32 = 8;
 /// Bytes of an event in memory. Source: \[assumed\], a word.
 pub const EVENT: u32 = 8;
-/// The most data of an operation in bytes. Source: \[assumed\], 31 bits.
+/// Bytes of the packet that says whether a message has been accepted. Source: \[assumed\], a word.
+pub const VERDICT: u16 = 8;
+/// Bytes of the block that an event copies at most. Source: P-QS-047.
+pub const BLOCK: u64 = 2048;
+/// The number of the first operation of a process that an event starts.
+pub const STARTED: u64 = 1 << 63;
+/// The most data of a put or a get in bytes. Source: \[assumed\], 31 bits.
 pub const TRANSFER: u64 = 1 << 31;
 /// Command queues: as many as the NIC keeps the heads of. Source: P-QS-039.
 pub const QUEUES: u32 = 8000;
@@ -138,6 +176,16 @@ pub struct ElanSettings {
     pub input_buffer: u32,
     /// The time of the event processor for each event.
     pub event: Picos,
+    /// The time in which it copies a word of a block into a command queue.
+    pub event_copy: Picos,
+    /// Slots of an input queue, each of which has a message of up to `sten_packet`.
+    pub slots: u32,
+    /// The time in which a process copies a word of a message to its place.
+    pub copy: Picos,
+    /// Refusals of a message after which it is sent again at once.
+    pub repeats: u32,
+    /// What it waits for after further ones.
+    pub back_off: Picos,
     /// A translation buffer: there are two.
     pub tlb: AtcSettings,
     /// The time to find a translation in the hash table.
@@ -163,14 +211,22 @@ pub enum ElanEvent {
     Begins(Job),
     /// A packet reaches the NIC port.
     Hand(Outbound),
+    /// A send that has been refused reaches the NIC port again.
+    Again(Box<Sending>),
+    /// What is said of a message reaches the NIC port.
+    Say(NodeId, Verdict),
     /// The input processor deals with a packet.
-    Dealt(Content, u32),
+    Dealt(Box<Incoming>),
     /// So many bytes of the input buffer are free.
     Freed(u32),
     /// Bytes are in memory.
     Landed(Address, Box<[u8]>),
     /// An event of a process fires.
-    Fires(u8, Completion),
+    Fires(u8, Firing),
+    /// The block of a counted event of a process has been copied; the story until then.
+    Copied(u8, u16, Box<Story>),
+    /// The NIC has been told that so many slots of a process are free.
+    Emptied(u8, u32),
     /// A translation has been found.
     Found(Side, Page),
 }
@@ -209,13 +265,24 @@ pub struct Outbound {
     header: Header,
 }
 
+/// The content of a packet.
+#[derive(Debug)]
+pub enum Parcel {
+    /// Data, or a descriptor.
+    Data(Box<Content>),
+    /// What a NIC says of a message that has come.
+    Said(Verdict),
+}
+
 /// What has made a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Maker {
-    /// STEN, of commands of so many bytes in the queue of a process.
-    Sten(u8, u32),
+    /// STEN, of commands of so many bytes in that command queue.
+    Sten(u16, u32),
     /// The DMA engine.
     Dma,
+    /// A send, or what is said of one: the answer of the network to it changes nothing.
+    Message,
 }
 
 /// Whose addresses a translation buffer translates.
@@ -245,6 +312,14 @@ pub struct ElanCounts {
     pub held: u64,
     /// Events.
     pub events: u64,
+    /// Counted events that fired.
+    pub fired: u64,
+    /// Blocks that waited for room in a command queue.
+    pub blocks_waited: u64,
+    /// Messages that were accepted here, and that were refused.
+    pub messages: [u64; 2],
+    /// Sends of this node that were made again.
+    pub again: u64,
 }
 
 /// Elan4.
@@ -254,6 +329,8 @@ pub struct Elan4 {
     commands: Commands,
     dma: Dma,
     receive: Receive,
+    messages: Messages,
+    counted: Counted,
     /// By [`Side`].
     tlbs: [Atc<Waiter>; 2],
     lanes: Stream,
@@ -274,6 +351,8 @@ impl Elan4 {
             commands: Commands::new(settings, processes),
             dma: Dma::default(),
             receive: Receive::new(settings),
+            messages: Messages::new(settings, processes),
+            counted: Counted::new(processes),
             tlbs: [Atc::new(settings.tlb), Atc::new(settings.tlb)],
             lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
             under_way: BTreeMap::new(),
@@ -291,12 +370,36 @@ impl Elan4 {
             Carries::Request => None,
             _ => cx.memory.read(Address { process, byte }, header.bytes),
         };
-        let lane = self.lanes.bits() as u32;
-        let number = cx.send(to, RailId(0), lane, payload, Content { header, data });
-        self.under_way.insert(number, maker);
+        if header.what == Carries::Mini {
+            return self.send(cx, Sending::new(*packet, data));
+        }
+        let number = self.send_on(cx, maker, to, payload, Parcel::Data(Box::new(Content { header, data })));
         if tells_left {
             self.leaving.hand(number, &header, is_last);
         }
+    }
+
+    /// A packet of `maker` is in the NIC port: the number of its content.
+    fn send_on(
+        &mut self,
+        cx: &mut ElanContext<'_>,
+        maker: Maker,
+        to: NodeId,
+        payload: u16,
+        parcel: Parcel,
+    ) -> u64 {
+        let lane = self.lanes.bits() as u32;
+        let number = cx.send(to, RailId(0), lane, payload, parcel);
+        self.under_way.insert(number, maker);
+        number
+    }
+
+    /// A packet that STEN made of so many bytes of that command queue has been answered.
+    fn sten_answered(&mut self, cx: &mut ElanContext<'_>, queue: u16, bytes: u32) {
+        self.commands.answered(cx.at, queue);
+        self.work(cx);
+        self.commands.give_back(cx, queue, bytes);
+        self.work(cx);
     }
 
     /// Looks for the translation of `page`, and seeks it if it must.
@@ -344,15 +447,18 @@ impl Command {
 }
 
 impl OnABus for ElanSettings {
-    fn most(&self, _: Verb) -> (u64, &'static str) {
-        (TRANSFER, "[assumed]")
+    fn most(&self, verb: Verb) -> (u64, &'static str) {
+        match verb {
+            Verb::Send => (self.sten_packet.into(), "nic.sten.packet"),
+            _ => (TRANSFER, "[assumed]"),
+        }
     }
 
     fn ways(&self, verb: Verb) -> &'static [Submission] {
         match verb {
             Verb::Put => &[Submission::Sten, Submission::Dma],
-            Verb::Get => &[Submission::Sten],
-            Verb::Send | Verb::Load | Verb::Store | Verb::FetchAdd => &[],
+            Verb::Get | Verb::Send => &[Submission::Sten],
+            Verb::Load | Verb::Store | Verb::FetchAdd => &[],
         }
     }
 
@@ -380,18 +486,30 @@ impl OnABus for ElanSettings {
         Hosts::of(self.host, nodes, (clock, idle), programs, nic)
     }
 
+    fn chains(&self, operation: &Operation) -> Result<(), &'static str> {
+        event::may_start(self, operation)
+    }
+
+    fn chain_seen_at(&self, operation: &Operation, links: u32, network: Network<'_>) -> Option<Picos> {
+        theory::seen_at(self, operation, links, network)
+    }
+
     fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {
-        theory::seen_at(self, operation, network)
+        theory::seen_at(self, operation, 1, network)
     }
 }
 
 impl Device for Elan4 {
     type Bus = PciXSettings;
     type Event = ElanEvent;
-    type Content = Content;
+    type Content = Parcel;
 
     fn post(&mut self, cx: &mut ElanContext<'_>, process: u8, post: &Post) -> Posting {
         self.commands.post(cx, process, post, &self.settings)
+    }
+
+    fn set_up(&mut self, process: u8, events: Vec<CountedEvent>) {
+        self.counted.set_up(process, events, &self.settings);
     }
 
     fn handle(&mut self, cx: &mut ElanContext<'_>, event: ElanEvent) {
@@ -409,10 +527,14 @@ impl Device for Elan4 {
             ElanEvent::Runs(job) => self.runs(cx, job),
             ElanEvent::Begins(job) => self.begins(cx, job),
             ElanEvent::Hand(packet) => self.hand(cx, &packet),
-            ElanEvent::Dealt(content, payload) => self.dealt(cx, content, payload),
+            ElanEvent::Again(sending) => self.send_again(cx, *sending),
+            ElanEvent::Say(to, verdict) => self.say(cx, to, verdict),
+            ElanEvent::Dealt(incoming) => self.dealt(cx, *incoming),
             ElanEvent::Freed(bytes) => self.freed(cx, bytes),
             ElanEvent::Landed(to, data) => cx.memory.write(to, &data),
-            ElanEvent::Fires(process, completion) => self.fires(cx, process, completion),
+            ElanEvent::Fires(process, firing) => self.fires(cx, process, firing),
+            ElanEvent::Copied(process, event, story) => self.copied(cx, process, event, *story),
+            ElanEvent::Emptied(process, slots) => self.messages.emptied(process, slots),
             ElanEvent::Found(side, page) => self.found(cx, side, page),
         }
     }
@@ -421,8 +543,8 @@ impl Device for Elan4 {
         self.data_read(cx);
     }
 
-    fn receive(&mut self, cx: &mut ElanContext<'_>, delivery: &Delivery, content: Content) {
-        self.take_in(cx, delivery, content);
+    fn receive(&mut self, cx: &mut ElanContext<'_>, delivery: &Delivery, parcel: Parcel) {
+        self.take_in(cx, delivery, parcel);
     }
 
     fn sent(&mut self, cx: &mut ElanContext<'_>, _: RailId, number: u64) {
@@ -435,24 +557,27 @@ impl Device for Elan4 {
     fn answered(&mut self, cx: &mut ElanContext<'_>, number: u64) {
         let maker =
             self.under_way.remove(&number).expect("a packet is answered once, after it was handed on");
-        if let Maker::Sten(process, bytes) = maker {
-            self.commands.answered(cx.at, process);
-            self.work(cx);
-            self.commands.give_back(cx, process, bytes);
+        if let Maker::Sten(queue, bytes) = maker {
+            self.sten_answered(cx, queue, bytes);
         }
         if let Some(header) = self.leaving.leave(number) {
             self.has_left(cx, header);
         }
     }
 
-    fn seen(&mut self, _: &mut ElanContext<'_>, _: u8, _: &Completion) -> Seen {
+    fn copies(&self, process: u8, completion: &Completion) -> Picos {
+        self.messages.copies(process, completion)
+    }
+
+    fn seen(&mut self, cx: &mut ElanContext<'_>, process: u8, completion: &Completion) -> Seen {
+        self.messages.seen(cx, process, completion);
         Seen::Program
     }
 
     fn is_idle(&self) -> bool {
         let tlbs_are = self.tlbs.iter().all(Atc::is_idle);
         let nics_are = self.commands.is_idle() && self.dma.is_idle() && self.receive.is_idle();
-        nics_are && tlbs_are && self.under_way.is_empty()
+        nics_are && tlbs_are && self.under_way.is_empty() && self.messages.is_idle()
     }
 
     fn unanswered(&self) -> usize {
@@ -460,7 +585,8 @@ impl Device for Elan4 {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let ElanCounts { packets, descriptors, held, events } = self.counts;
+        let ElanCounts { packets, descriptors, held, events, fired, blocks_waited, messages, again } =
+            self.counts;
         let [of_dma, of_input] = self.tlbs.each_ref().map(Atc::counts);
         let AtcCounts { hits, misses, replaced } = AtcCounts {
             hits: of_dma.hits + of_input.hits,
@@ -474,6 +600,11 @@ impl Device for Elan4 {
             ("of those, brought by gets of other nodes", descriptors[1]),
             ("packets held in the NIC port", held),
             ("events", events),
+            ("events that copied a block into a command queue", fired),
+            ("of those, blocks that waited for room", blocks_waited),
+            ("messages accepted", messages[0]),
+            ("messages refused, as their input queue was full", messages[1]),
+            ("messages sent again", again),
             ("translations in the TLBs", hits),
             ("translations sought in SDRAM", misses),
             ("translations replaced", replaced),

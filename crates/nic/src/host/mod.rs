@@ -8,7 +8,8 @@
 //!   become due. A packet that a NIC sends between two cycles is in the source queue of its NIC port in the later one.
 //! * **A process** has a processor for itself, which does one thing after the other, in this order: what the program does at
 //!   the start, then what comes of what it sees, as it comes. *Seeing* takes the time of a poll, from when memory has it or the
-//!   processor is free. The program acts when it has seen, in no time: it puts operations behind what the processor has to do.
+//!   processor is free, and then that of the copy, if the NIC says that the process copies what it sees to its place. The
+//!   program acts when it has seen, in no time: it puts operations behind what the processor has to do.
 //!   *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it: it goes on when
 //!   it knows of room, after what has been asked for with that date. An operation begins when its processor comes to it. A
 //!   word that has been loaded is in a register, and seen in no time.
@@ -43,7 +44,7 @@ use flitway_fabric::chip::Offers;
 use flitway_fabric::{Delivery, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
-use program::{Completion, Operation, Program, Submission, Verb};
+use program::{Completion, CountedEvent, Operation, Program, Submission, Verb};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -76,6 +77,14 @@ pub trait Device: Debug + Send {
     /// The processor of `process` comes to an operation, or comes back to it.
     fn post(&mut self, cx: &mut Context<'_, Self>, process: u8, post: &Post) -> Posting;
 
+    /// A process has set up counted events before the start.
+    ///
+    /// # Panics
+    /// If it has none of those and is given some.
+    fn set_up(&mut self, _: u8, events: Vec<CountedEvent>) {
+        assert!(events.is_empty(), "events that start operations are those of another NIC");
+    }
+
     /// Something is due.
     fn handle(&mut self, cx: &mut Context<'_, Self>, event: Self::Event);
 
@@ -90,6 +99,11 @@ pub trait Device: Debug + Send {
 
     /// A packet of its own has been answered, where it asked for [ports that say so](OnABus::ports).
     fn answered(&mut self, _: &mut Context<'_, Self>, _: u64) {}
+
+    /// How long a process copies what it is told of, when it has found that; no time where data come to their place.
+    fn copies(&self, _: u8, _: &Completion) -> Picos {
+        Picos(0)
+    }
 
     /// A process has seen what it was told next: who acts.
     fn seen(&mut self, cx: &mut Context<'_, Self>, process: u8, completion: &Completion) -> Seen;
@@ -326,12 +340,13 @@ impl<D: Device> Host<D> {
     pub fn new(
         node: NodeId,
         settings: HostSettings<D::Bus>,
-        device: D,
+        mut device: D,
         memory: Memory,
         programs: Vec<Box<dyn Program>>,
         surroundings: Surroundings<D::Content>,
     ) -> Self {
         let mut agenda = Agenda::new();
+        (0..).zip(&programs).for_each(|(process, program)| device.set_up(process, program.events()));
         (0..programs.len()).for_each(|process| agenda.ask(Picos(0), Event::Free(process as u8)));
         let processor = |program| Processor {
             program,
@@ -397,11 +412,13 @@ impl<D: Device> Host<D> {
             }
             Task::See(mut completion) => {
                 let poll = if completion.needs_poll() { self.settings.poll } else { Picos(0) };
-                let seen = plus(at, poll);
-                completion.story.pass(Unit::Poll, seen);
+                let (found, copies) = (plus(at, poll), self.device.copies(process, &completion));
+                let seen = plus(found, copies);
+                completion.story.pass(Unit::Poll, found);
+                completion.story.pass(Unit::Copy, seen);
                 if !processor.waits {
                     // Otherwise it is busy waiting to post.
-                    processor.busy += poll.0;
+                    processor.busy += poll.0 + copies.0;
                 }
                 self.agenda.ask(seen, Event::Seen(process, completion));
                 seen
@@ -609,6 +626,20 @@ pub trait OnABus {
 
     /// The hosts of a run on a network of `nodes` nodes and this `clock`, in which packets take `idle` and `programs` run.
     fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts;
+
+    /// Whether counted events can start `operation`, so that one follows the other without a processor.
+    ///
+    /// # Errors
+    /// Why not.
+    fn chains(&self, _: &Operation) -> Result<(), &'static str> {
+        Err("the NIC of this machine has no events that start operations")
+    }
+
+    /// The same as [`seen_at`](OnABus::seen_at) of a chain of so many operations, to and fro, each but the first started by the
+    /// event of the one before.
+    fn chain_seen_at(&self, _: &Operation, _: u32, _: Network<'_>) -> Option<Picos> {
+        None
+    }
 
     /// When the process that it brings data to has seen `operation`, which is posted at the start, in an idle machine with all
     /// translations; `network` says when a packet of so many bytes that reaches the NIC port at some date is delivered.

@@ -11,6 +11,11 @@ pub trait Program: Debug + Send {
     /// It has seen `completion` at `at`, or begins, if there is none: puts what it does then into `todo`, in order.
     fn act(&mut self, at: Picos, completion: Option<&Completion>, todo: &mut Vec<Operation>);
 
+    /// Its counted events, which it has set up before the start, where the NIC has those.
+    fn events(&self) -> Vec<CountedEvent> {
+        Vec::new()
+    }
+
     /// For what it has found out, when the run has been.
     fn as_any(&self) -> &dyn std::any::Any;
 }
@@ -36,6 +41,18 @@ pub struct Operation {
     pub tells_left: bool,
     /// Whether it is reliable from end to end, where the NIC [has that](super::OnABus::has_reliable).
     pub is_reliable: bool,
+    /// The counted event of the other process that a put sets, by its place: its data come into the block of that, and the
+    /// process is not told. `None` for the event that tells it.
+    pub event: Option<u16>,
+}
+
+/// An event that starts operations when it has been set so many times, each time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedEvent {
+    /// How many times, 1 at least.
+    pub count: u32,
+    /// What it starts, in order.
+    pub then: Vec<Operation>,
 }
 
 impl Operation {
@@ -173,6 +190,13 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// The operation.
+    #[must_use]
+    pub fn of(&self) -> OperationId {
+        let Completion { node, process, number, .. } = *self;
+        OperationId { node, process, number }
+    }
+
     /// Whether it is in memory that its process polls, not in a register.
     #[must_use]
     pub fn needs_poll(&self) -> bool {

@@ -39,11 +39,13 @@ pub enum Unit {
     Room,
     /// A process that polls its memory.
     Poll,
+    /// A process that copies what it got to its place.
+    Copy,
 }
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 15] = [
+    pub const ALL: [Unit; 16] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
@@ -59,6 +61,7 @@ impl Unit {
         Unit::Event,
         Unit::Room,
         Unit::Poll,
+        Unit::Copy,
     ];
 
     /// Its name in results.
@@ -80,6 +83,7 @@ impl Unit {
             Unit::Event => "event processor",
             Unit::Room => "waiting for room",
             Unit::Poll => "polling",
+            Unit::Copy => "copying",
         }
     }
 }
@@ -121,6 +125,7 @@ impl Stage {
         Unit::Event,
         Unit::Bus,
         Unit::Poll,
+        Unit::Copy,
         Unit::Processor,
     ];
 

@@ -27,6 +27,8 @@ pub struct Job {
     pub tells_left: bool,
     /// It is reliable from end to end.
     pub is_reliable: bool,
+    /// The counted event that its data set.
+    pub event: Option<u16>,
     /// Until now.
     pub story: Story,
 }
@@ -48,6 +50,8 @@ pub struct Header {
     pub of_bytes: u64,
     /// Where the data are in the sender's memory; for a request, where they go.
     pub from: (u8, u64),
+    /// The counted event of that process that they set.
+    pub event: Option<u16>,
     /// Until now.
     pub story: Story,
 }
@@ -93,6 +97,7 @@ impl Job {
             is_answer: false,
             tells_left: operation.tells_left,
             is_reliable: operation.is_reliable,
+            event: operation.event,
             story,
         }
     }
@@ -110,6 +115,7 @@ impl Job {
             is_answer: true,
             tells_left: false,
             is_reliable: false,
+            event: None,
             story: request.story,
         }
     }
@@ -135,7 +141,8 @@ impl Job {
         } else {
             (self.target + offset, (self.source.0, self.source.1 + offset))
         };
-        Header { of: self.of, what, process: self.to.1, byte, bytes, of_bytes: self.bytes, from, story }
+        let Job { of, to: (_, process), bytes: of_bytes, event, .. } = *self;
+        Header { of, what, process, byte, bytes, of_bytes, from, event, story }
     }
 
     /// Data from `offset` on up to where the address at the destination is a multiple of `most`.

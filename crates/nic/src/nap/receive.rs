@@ -297,6 +297,7 @@ impl Nap {
                     by: Submission::Rendezvous,
                     tells_left: false,
                     is_reliable: false,
+                    event: None,
                 };
                 Seen::Step(Box::new(Post { operation, number, story, step: GRANT }))
             }

@@ -114,6 +114,7 @@ impl Nap {
             bytes: operation.bytes,
             of_bytes: operation.bytes,
             from: (process, operation.here),
+            event: None,
             story: post.story,
         };
         let written = plus(cx.at, cx.bus.settings().burst_time());

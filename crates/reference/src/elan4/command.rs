@@ -34,23 +34,30 @@ impl Command {
 /// The commands of a put by STEN, or of a get: those of each packet.
 pub(super) fn sten_commands(
     name: Name,
+    queue: usize,
     operation: &Operation,
     settings: &ElanSettings,
     story: Story,
 ) -> Vec<Command> {
-    let Operation { verb, node, bytes, tells_left, .. } = *operation;
+    let Operation { verb, node, bytes, tells_left, event, .. } = *operation;
     let (local, remote) = (operation.local(name.1), operation.remote());
     let command = |size: u32, header, payload, from| {
         let bytes = COMMANDS + size;
-        let maker = Maker::Sten(name.1, bytes);
+        let maker = Maker::Sten(queue, bytes);
         Command {
             bytes,
             order: Order::Packet(Outbound { maker, node, header, payload, from, tells_left, story }),
         }
     };
     if verb == Verb::Get {
-        let header = Header { name, what: What::Descriptor, to: remote, bytes, of: bytes, back: local };
+        let header =
+            Header { name, what: What::Descriptor, to: remote, bytes, of: bytes, event: None, back: local };
         return vec![command(DESCRIPTOR, header, DESCRIPTOR as u16, None)];
+    }
+    if verb == Verb::Send {
+        let header =
+            Header { name, what: What::Message, to: remote, bytes, of: bytes, event: None, back: local };
+        return vec![command((bytes as u32).div_ceil(WORD) * WORD, header, bytes as u16, Some(local))];
     }
     let most = u64::from(settings.sten_packet);
     let (mut all, mut cut) = (Vec::new(), 0);
@@ -58,7 +65,7 @@ pub(super) fn sten_commands(
         let (to, from) = (remote.after(cut), local.after(cut));
         let part = (bytes - cut).min(most - to.byte % most);
         let words = (part as u32).div_ceil(WORD);
-        let header = Header { name, what: What::Put, to, bytes: part, of: bytes, back: local };
+        let header = Header { name, what: What::Put, to, bytes: part, of: bytes, event, back: local };
         all.push(command(words * WORD, header, part as u16, Some(from)));
         cut += part;
     }
@@ -68,7 +75,7 @@ pub(super) fn sten_commands(
 /// The command queue of a process.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    commands: Vec<Command>,
+    pub(super) commands: Vec<Command>,
     /// Packets that have been taken and not answered.
     unanswered: u32,
     /// Bytes that have become free and of which the process has not been told.
@@ -108,7 +115,7 @@ impl Host {
     }
 
     /// The command processor takes a command, if it is free and there is one.
-    fn take_command(&mut self) {
+    pub(super) fn take_command(&mut self) {
         if self.command_is_busy {
             return;
         }
@@ -154,17 +161,22 @@ impl Host {
     }
 
     /// A packet that STEN made of so many bytes has been answered.
-    pub(super) fn sten_answered(&mut self, process: u8, bytes: u32) {
+    pub(super) fn sten_answered(&mut self, place: usize, bytes: u32) {
         let at = self.around.at.0;
-        let queue = &mut self.queues[usize::from(process)];
+        let queue = &mut self.queues[place];
         queue.unanswered -= 1;
         queue.waited += queue.waits_since.take().map_or(0, |since| at - since);
         self.take_command();
-        self.is_free(process.into(), bytes);
+        self.is_free(place, bytes);
+        self.take_command();
     }
 
     /// So many bytes of a queue are free: its process is told when a quarter of it or more has become free since it last was.
     fn is_free(&mut self, queue: usize, bytes: u32) {
+        if let Some(process) = queue.checked_sub(self.processors.len()) {
+            self.counted[process].room += bytes;
+            return self.append_blocks(process);
+        }
         self.queues[queue].freed += bytes;
         if self.queues[queue].freed * 4 >= self.settings.queue {
             let bytes = std::mem::take(&mut self.queues[queue].freed);

@@ -16,6 +16,8 @@ pub(super) struct Descriptor {
     pub(super) from: Address,
     pub(super) to: Address,
     pub(super) tells_left: bool,
+    /// The counted event that its data set.
+    pub(super) event: Option<u16>,
     pub(super) story: Story,
 }
 
@@ -154,8 +156,8 @@ impl Host {
             let (bytes, mut story) = assembly.take_up_to(mtu - to.byte % mtu);
             story.pass(Unit::Room, self.around.at);
             story.pass(Unit::Dma, form);
-            let Descriptor { name, what, node, bytes: of, tells_left, .. } = descriptor;
-            let header = Header { name, what, to, bytes, of, back: from };
+            let Descriptor { name, what, node, bytes: of, tells_left, event, .. } = descriptor;
+            let header = Header { name, what, to, bytes, of, event, back: from };
             let packet = Outbound {
                 maker: Maker::Dma,
                 node,

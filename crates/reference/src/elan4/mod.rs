@@ -7,6 +7,8 @@
 mod bus;
 mod command;
 mod dma;
+mod event;
+mod message;
 mod processor;
 mod receive;
 
@@ -15,6 +17,7 @@ use crate::host::translation::{Page, Translations};
 use bus::{Bus, Read};
 use command::{Command, Queue};
 use dma::{Assembly, Descriptor, Prefetch};
+use event::OfEvents;
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use flitway_nic::Place;
@@ -24,6 +27,7 @@ use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program,
 use flitway_nic::host::story::{Stage, Story, Unit};
 use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
 use flitway_wiring::{NodeId, RailId};
+use message::{InputQueue, Message, Send};
 use processor::{Burst, Processor};
 use receive::{Arrived, Write};
 
@@ -49,6 +53,8 @@ struct Header {
     bytes: u64,
     /// Data of the operation in bytes.
     of: u64,
+    /// The counted event that they set.
+    event: Option<u16>,
     /// Of a descriptor: where the data go.
     back: Address,
 }
@@ -62,6 +68,10 @@ enum What {
     Descriptor,
     /// Data that a get asked for.
     Answer,
+    /// Data of a send.
+    Message,
+    /// Whether those of the send of that name have been accepted.
+    Said(bool),
 }
 
 /// A packet that is on its way to the NIC port, or has been handed to it.
@@ -80,9 +90,11 @@ struct Outbound {
 /// What has made a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Maker {
-    /// STEN, of so many bytes of commands in the queue of a process.
-    Sten(u8, u32),
+    /// STEN, of so many bytes of commands in a queue.
+    Sten(usize, u32),
     Dma,
+    /// The input processor.
+    Input,
 }
 
 /// Which translation buffer.
@@ -104,10 +116,10 @@ enum Waiter {
 enum Due {
     /// A processor may be free.
     Free(u8),
-    /// Memory has something for a process.
-    Visible(u8, Completion),
+    /// Memory has something for a process, and a message if it is one.
+    Visible(u8, Completion, Option<Message>),
     /// The process has seen it.
-    Seen(u8, Completion),
+    Seen(u8, Completion, Option<Message>),
     /// A processor has written a burst.
     Burst(u8, Burst),
     /// Commands are in the queue of a process.
@@ -128,6 +140,12 @@ enum Due {
     Begins,
     /// A packet reaches the NIC port.
     Handed(Outbound),
+    /// A send does so again.
+    HandedAgain(Send),
+    /// A counted event of a process copies its block.
+    BlockCopied(u8, usize, Story),
+    /// The NIC knows that so many slots of a process are free.
+    SlotsFree(u8, u32),
     /// The input processor deals with a packet.
     Dealt(Content),
     /// So many bytes of the input buffer are free.
@@ -147,7 +165,7 @@ struct Host {
     settings: ElanSettings,
     processors: Vec<Processor>,
     bus: Bus,
-    /// By process.
+    /// By process, and behind them those of their events.
     queues: Vec<Queue>,
     /// Which queue the command processor looks at first, and whether it is busy.
     turn: usize,
@@ -175,9 +193,15 @@ struct Host {
     /// What has been written of operations of which not all has.
     written: Vec<(Name, u64)>,
     /// Events that have been set, and when the event processor has done with all of them.
-    events: Vec<(u8, Completion)>,
+    events: Vec<(u8, Completion, Option<Message>)>,
     events_done: Picos,
     event_busy: u64,
+    /// By process.
+    counted: Vec<OfEvents>,
+    /// By process.
+    input_queues: Vec<InputQueue>,
+    /// Sends that have been handed on, of which the other NIC has not said anything.
+    sends: Vec<Send>,
     /// By side.
     tlbs: [Translations<Waiter>; 2],
     counts: ElanCounts,
@@ -193,12 +217,13 @@ pub fn host(
     surroundings: Surroundings<Content>,
 ) -> Box<dyn AnyHost> {
     let processes = programs.len();
+    let counted = programs.iter().map(|program| OfEvents::new(program.events(), settings.queue)).collect();
     let mut host = Host {
         around: Around::new(place, memory, surroundings),
         settings: *settings,
         processors: programs.into_iter().map(|it| Processor::new(it, settings.queue)).collect(),
         bus: Bus::new(settings.host.bus),
-        queues: (0..processes).map(|_| Queue::default()).collect(),
+        queues: (0..2 * processes).map(|_| Queue::default()).collect(),
         turn: 0,
         command_is_busy: false,
         command_busy: 0,
@@ -216,6 +241,9 @@ pub fn host(
         events: Vec::new(),
         events_done: Picos(0),
         event_busy: 0,
+        counted,
+        input_queues: (0..processes).map(|_| InputQueue::default()).collect(),
+        sends: Vec::new(),
         tlbs: [Translations::new(&settings.tlb), Translations::new(&settings.tlb)],
         counts: ElanCounts::default(),
     };
@@ -226,9 +254,21 @@ pub fn host(
 impl Host {
     /// A packet reaches the NIC port. What it carries is what memory has there now.
     fn handed(&mut self, packet: Outbound) {
-        let Outbound { maker, node, header, payload, from, story, .. } = packet;
-        self.counts.packets[usize::from(maker == Maker::Dma)] += 1;
-        let data = from.and_then(|from| self.around.memory.read(from, header.bytes));
+        match packet.maker {
+            Maker::Sten(..) => self.counts.packets[0] += 1,
+            Maker::Dma => self.counts.packets[1] += 1,
+            Maker::Input => {}
+        }
+        let data = packet.from.and_then(|from| self.around.memory.read(from, packet.header.bytes));
+        if packet.header.what == What::Message {
+            self.sends.push(Send { packet, data: data.clone(), refusals: 0 });
+        }
+        self.hand_on(packet, data);
+    }
+
+    /// A packet is in the NIC port with its data.
+    fn hand_on(&mut self, packet: Outbound, data: Option<Box<[u8]>>) {
+        let Outbound { node, header, payload, story, .. } = packet;
         let number = self.around.hand(node, RailId(0), payload, Content { header, story, data });
         self.under_way.push((number, packet));
     }
@@ -237,14 +277,21 @@ impl Host {
     fn has_answer(&mut self, number: u64) {
         let place = self.under_way.iter().position(|it| it.0 == number);
         let (_, packet) = self.under_way.remove(place.expect("a packet is answered once"));
-        if let Maker::Sten(process, bytes) = packet.maker {
-            self.sten_answered(process, bytes);
+        // What counts of a send is what the other NIC says.
+        if !matches!(packet.header.what, What::Message | What::Said(_)) {
+            self.is_answered(&packet);
+        }
+    }
+
+    fn is_answered(&mut self, packet: &Outbound) {
+        if let Maker::Sten(queue, bytes) = packet.maker {
+            self.sten_answered(queue, bytes);
         }
         if packet.tells_left && self.all_are_answered(&packet.header) {
             let Header { name, of, .. } = packet.header;
             let mut story = packet.story;
             story.pass_stage(Stage::NicPort, self.around.at);
-            self.set_event(name.1, completion(CompletionKind::Left, name, of, story));
+            self.set_event(name.1, completion(CompletionKind::Left, name, of, story), None);
         }
     }
 
@@ -300,8 +347,8 @@ impl Model for Host {
     fn handle(&mut self, due: Due) {
         match due {
             Due::Free(process) => self.next_task(process),
-            Due::Visible(process, completion) => self.visible(process, completion),
-            Due::Seen(process, completion) => self.seen(process, &completion),
+            Due::Visible(process, completion, message) => self.visible(process, completion, message),
+            Due::Seen(process, completion, message) => self.seen(process, &completion, message),
             Due::Burst(process, burst) => self.burst(process, burst),
             Due::Queued(process, commands) => self.queued(process, commands),
             Due::Ready => self.command_done(),
@@ -312,6 +359,9 @@ impl Model for Host {
             Due::Runs(descriptor) => self.runs(descriptor),
             Due::Begins => self.begins(),
             Due::Handed(packet) => self.handed(packet),
+            Due::HandedAgain(send) => self.handed_again(send),
+            Due::BlockCopied(process, event, story) => self.block_copied(process, event, story),
+            Due::SlotsFree(process, slots) => self.slots_free(process, slots),
             Due::Dealt(content) => self.dealt(content),
             Due::Left(bytes) => self.has_left_buffer(bytes),
             Due::Landed(to, data) => self.around.memory.write(to, &data),
@@ -337,7 +387,8 @@ impl Model for Host {
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
-        let ElanCounts { packets, descriptors, held, events } = self.counts;
+        let ElanCounts { packets, descriptors, held, events, fired, blocks_waited, messages, again } =
+            self.counts;
         let of_tlbs = |count: fn(&Translations<Waiter>) -> u64| self.tlbs.iter().map(count).sum();
         HostCounts {
             bus: self.bus.counts,
@@ -349,6 +400,11 @@ impl Model for Host {
                 ("of those, brought by gets of other nodes", descriptors[1]),
                 ("packets held in the NIC port", held),
                 ("events", events),
+                ("events that copied a block into a command queue", fired),
+                ("of those, blocks that waited for room", blocks_waited),
+                ("messages accepted", messages[0]),
+                ("messages refused, as their input queue was full", messages[1]),
+                ("messages sent again", again),
                 ("translations in the TLBs", of_tlbs(|tlb| tlb.counts.hits)),
                 ("translations sought in SDRAM", of_tlbs(|tlb| tlb.counts.misses)),
                 ("translations replaced", of_tlbs(|tlb| tlb.counts.replaced)),
@@ -381,6 +437,8 @@ impl Model for Host {
             && self.arrived.is_empty()
             && self.written.is_empty()
             && self.events.is_empty()
+            && self.sends.is_empty()
+            && self.counted.iter().all(OfEvents::is_idle)
             && self.tlbs.iter().all(Translations::is_idle)
     }
 }

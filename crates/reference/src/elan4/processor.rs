@@ -2,9 +2,9 @@
 
 use super::command::{Command, sten_commands};
 use super::dma::Descriptor;
-use super::{Completion, Due, Host, Operation, Program, Story, Submission, Unit, What};
+use super::{Completion, Due, Host, Message, Operation, Program, Story, Submission, Unit, What};
 use flitway_engine::Picos;
-use flitway_nic::elan4::DESCRIPTOR;
+use flitway_nic::elan4::{DESCRIPTOR, WORD};
 
 #[derive(Debug)]
 pub(super) struct Processor {
@@ -27,7 +27,7 @@ pub(super) struct Processor {
 #[derive(Debug)]
 enum Task {
     Begin,
-    See(Box<Completion>),
+    See(Box<Completion>, Option<Message>),
     Post(Operation),
 }
 
@@ -61,13 +61,16 @@ impl Host {
         &mut self.processors[usize::from(process)]
     }
 
-    pub(super) fn visible(&mut self, process: u8, completion: Completion) {
-        self.processor(process).todo.push(Task::See(Box::new(completion)));
+    pub(super) fn visible(&mut self, process: u8, completion: Completion, message: Option<Message>) {
+        self.processor(process).todo.push(Task::See(Box::new(completion), message));
         self.next_task(process);
     }
 
-    pub(super) fn seen(&mut self, process: u8, completion: &Completion) {
+    pub(super) fn seen(&mut self, process: u8, completion: &Completion, message: Option<Message>) {
         let at = self.around.at;
+        if let Some(message) = message {
+            self.has_copied(process, message);
+        }
         self.processor(process).act(at, Some(completion));
     }
 
@@ -101,20 +104,27 @@ impl Host {
                 processor.act(at, None);
                 self.busy_for(process, Picos(0));
             }
-            Task::See(mut completion) => {
-                let seen = self.around.after(poll);
-                completion.story.pass(Unit::Poll, seen);
-                self.around.ask(seen, Due::Seen(process, *completion));
-                self.busy_for(process, poll);
+            Task::See(mut completion, message) => {
+                let copy = message.as_ref().map_or(0, |message| message.bytes.div_ceil(WORD.into()));
+                let takes = Picos(poll.0 + copy * self.settings.copy.0);
+                let seen = self.around.after(takes);
+                completion.story.pass(Unit::Poll, self.around.after(poll));
+                completion.story.pass(Unit::Copy, seen);
+                self.around.ask(seen, Due::Seen(process, *completion, message));
+                self.busy_for(process, takes);
             }
             Task::Post(operation) => {
                 let number = processor.next;
                 processor.next += 1;
                 let name = (self.around.node, process, number);
                 let bursts = match operation.by {
-                    Submission::Sten => {
-                        self.bursts(sten_commands(name, &operation, &self.settings, Story::begin(at)))
-                    }
+                    Submission::Sten => self.bursts(sten_commands(
+                        name,
+                        process.into(),
+                        &operation,
+                        &self.settings,
+                        Story::begin(at),
+                    )),
                     Submission::Dma => self.bursts_of_dma(Descriptor::of(name, &operation, Story::begin(at))),
                     by => panic!("Elan4 has STEN and the DMA engine, and no {by:?}"),
                 };
@@ -209,6 +219,7 @@ impl Descriptor {
             from: operation.local(name.1),
             to: operation.remote(),
             tells_left: operation.tells_left,
+            event: operation.event,
             story,
         }
     }

@@ -1,11 +1,11 @@
 //! The input buffer, the input processor, and the event processor.
 
 use super::dma::Descriptor;
-use super::{Completion, Content, Due, Header, Host, Side, Story, Unit, Waiter, What, completion};
+use super::{Completion, Content, Due, Header, Host, Message, Side, Story, Unit, Waiter, What, completion};
 use crate::host::cross;
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
-use flitway_nic::elan4::{DESCRIPTOR, EVENT};
+use flitway_nic::elan4::{DESCRIPTOR, EVENT, VERDICT};
 use flitway_nic::host::program::CompletionKind;
 
 /// A packet that the NIC port keeps.
@@ -57,6 +57,21 @@ impl Host {
     /// The input processor deals with a packet.
     pub(super) fn dealt(&mut self, content: Content) {
         let Header { name, what, to, bytes, back, .. } = content.header;
+        match what {
+            What::Said(is_accepted) => {
+                self.has_left_buffer(VERDICT.into());
+                return self.said(name, is_accepted);
+            }
+            What::Message => {
+                self.has_left_buffer(bytes);
+                return self.message(content);
+            }
+            What::Put if content.header.event.is_some() => {
+                self.has_left_buffer(bytes);
+                return self.fill_block(content);
+            }
+            What::Put | What::Answer | What::Descriptor => {}
+        }
         if what != What::Descriptor {
             let page = (to.process, to.byte / self.settings.tlb.page);
             if self.tlbs[Side::Input as usize].look(page) {
@@ -77,6 +92,7 @@ impl Host {
             from: to,
             to: back,
             tells_left: false,
+            event: None,
             story,
         };
         self.around.ask(runs, Due::Runs(descriptor));
@@ -97,36 +113,49 @@ impl Host {
 
     /// Data of an operation have been written: when all have, its event is set.
     fn data_written(&mut self, header: &Header, story: Story) {
-        let before = self.written.iter().position(|(name, _)| *name == header.name);
-        let before = before.map_or(0, |place| self.written.remove(place).1);
-        let written = before + header.bytes;
-        if written < header.of {
-            self.written.push((header.name, written));
+        if !self.all_are_there(header) {
             return;
         }
         let (process, what) = match header.what {
             What::Answer => (header.name.1, CompletionKind::Fetched),
             _ => (header.to.process, CompletionKind::Received),
         };
-        self.set_event(process, completion(what, header.name, header.of, story));
+        self.set_event(process, completion(what, header.name, header.of, story), None);
     }
 
-    /// An event of a process is set, and comes after those that were set before.
-    pub(super) fn set_event(&mut self, process: u8, completion: Completion) {
-        let time = self.settings.event;
-        self.events.push((process, completion));
-        self.events_done = Picos(self.events_done.max(self.around.at).0 + time.0);
-        self.event_busy += time.0;
-        self.around.ask(self.events_done, Due::EventDone);
+    /// Whether, with these, all data of an operation are there.
+    pub(super) fn all_are_there(&mut self, header: &Header) -> bool {
+        let before = self.written.iter().position(|(name, _)| *name == header.name);
+        let before = before.map_or(0, |place| self.written.remove(place).1);
+        let written = before + header.bytes;
+        if written < header.of {
+            self.written.push((header.name, written));
+        }
+        written == header.of
+    }
+
+    /// An event of a process is set, and comes after those that were set before; that of an input queue has a message.
+    pub(super) fn set_event(&mut self, process: u8, completion: Completion, message: Option<Message>) {
+        self.events.push((process, completion, message));
+        let done = self.occupy_events(self.settings.event.0);
+        self.around.ask(done, Due::EventDone);
+    }
+
+    /// The event processor has one thing more to do that takes it so long: when it has done that.
+    pub(super) fn occupy_events(&mut self, time: u64) -> Picos {
+        self.counts.events += 1;
+        self.event_busy += time;
+        self.events_done = Picos(self.events_done.max(self.around.at).0 + time);
+        self.events_done
     }
 
     /// The event processor has done with the first event: it writes the word that the process polls.
     pub(super) fn event_done(&mut self) {
-        self.counts.events += 1;
-        let (process, mut completion) = self.events.remove(0);
+        let (process, mut completion, message) = self.events.remove(0);
         completion.story.pass(Unit::Event, self.around.at);
-        let (_, visible) = self.bus.post(self.around.at, EVENT);
+        let bytes = EVENT + message.as_ref().map_or(0, |message| message.bytes as u32);
+        let (_, visible) = self.bus.post(self.around.at, bytes);
         completion.story.pass(Unit::Bus, visible);
-        self.around.ask(visible, Due::Visible(process, completion));
+        self.around.ask(visible, Due::Visible(process, completion, message));
     }
 }

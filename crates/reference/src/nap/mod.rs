@@ -118,6 +118,7 @@ impl Packet {
             by: Submission::Pio,
             tells_left: false,
             is_reliable: false,
+            event: None,
         };
         let name = (from.node, from.process, u64::MAX);
         let word = Packet::of_word(What::Credits, name, operation, [from, to], Story::begin(at));

@@ -8,7 +8,7 @@ use flitway_fabric::observer::component_at;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::elan4::ElanSettings;
 use flitway_nic::host::bus::{BusSettings, Reference};
-use flitway_nic::host::program::{Completion, Operation, Program, Submission};
+use flitway_nic::host::program::{Completion, CountedEvent, Operation, Program, Submission};
 use flitway_nic::nap::{self as dawning, NapSettings};
 use flitway_nic::th::{MINI_PACKET, ThSettings};
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -77,6 +77,20 @@ pub(crate) struct Plan {
     start: Vec<Operation>,
     /// One each time that it sees something.
     then: Vec<Operation>,
+    /// Its counted events.
+    events: Vec<CountedEvent>,
+}
+
+impl Plan {
+    /// What it asks for, and what its events start.
+    fn operations(&self) -> impl Iterator<Item = &Operation> {
+        let of_events = self.events.iter().flat_map(|event| &event.then);
+        self.start.iter().chain(&self.then).chain(of_events)
+    }
+
+    fn has_sends(&self) -> bool {
+        self.operations().any(|operation| operation.verb == Verb::Send)
+    }
 }
 
 /// Where the data of an operation of a process come from, and where they go: node, process, byte.
@@ -175,13 +189,15 @@ impl Case {
                     };
                     (0..count).map(one).collect()
                 };
-                Plan { start: operations(dice), then: operations(dice) }
+                Plan { start: operations(dice), then: operations(dice), events: Vec::new() }
             };
             (0..processes[node as usize]).map(plan).collect()
         });
-        let plans: Vec<Vec<Plan>> = plans.collect();
-        if let Nic::Nap(settings) = &mut nic {
-            *settings = nap::divided(dice, *settings, &plans);
+        let mut plans: Vec<Vec<Plan>> = plans.collect();
+        match &mut nic {
+            Nic::Th(_) => {}
+            Nic::Elan4(of) => elan4::add_events(dice, of, &mut plans, are_apart.then_some(&mut next)),
+            Nic::Nap(settings) => *settings = nap::divided(dice, *settings, &plans),
         }
         let cycles = match dice.is_coarse {
             true => dice.pick(&[(62_500_000, 1), (125_000_000, 1), (1_000_000_000, 1)]),
@@ -190,7 +206,9 @@ impl Case {
         let faults = faults(dice, breaks, &topology, rails);
         let errors = LinkErrors { seed, ..errors };
         let latency = dice.between(1, 4);
-        let may_last = is_reliable && !are_apart;
+        // Processes whose command queues are full of what the other refuses wait for each other.
+        let may_wait = kind == Kind::Elan4 && plans.iter().flatten().any(Plan::has_sends);
+        let may_last = is_reliable && !are_apart || may_wait;
         Case { seed, nic, chip, topology, latency, errors, faults, rails, cycles, are_apart, may_last, plans }
     }
 
@@ -223,7 +241,7 @@ impl Case {
     /// The memory that operations are in, of each process.
     pub(crate) fn extent(&self) -> u64 {
         let plans = self.plans.iter().flatten();
-        let operations = plans.flat_map(|plan| plan.start.iter().chain(&plan.then));
+        let operations = plans.flat_map(Plan::operations);
         operations.map(|it| it.here.max(it.there) + it.bytes).max().unwrap_or(0)
     }
 
@@ -264,12 +282,13 @@ impl Case {
                 let (start, then) = (plan.start.len(), plan.then.len());
                 if start + then > 1 {
                     let mut case = self.clone();
-                    case.plans[node][process] = Plan { start: Vec::new(), then: Vec::new() };
+                    let Plan { events, .. } = plan.clone();
+                    case.plans[node][process] = Plan { start: Vec::new(), then: Vec::new(), events };
                     all.push(case);
                 }
                 for place in (0..start + then).rev() {
                     let mut case = self.clone();
-                    let Plan { start: first, then } = &mut case.plans[node][process];
+                    let Plan { start: first, then, .. } = &mut case.plans[node][process];
                     _ = if place < start { first.remove(place) } else { then.remove(place - start) };
                     one.push(case);
                 }
@@ -303,6 +322,15 @@ fn faults(dice: &mut Dice, breaks: Breaks, topology: &TopologySettings, rails: u
     Faults::new(list)
 }
 
+/// The longest message of `nic` in bytes, if it is one packet.
+fn longest_message(nic: &Nic) -> u64 {
+    match nic {
+        Nic::Th(_) => MINI_PACKET,
+        Nic::Elan4(settings) => settings.sten_packet.into(),
+        Nic::Nap(_) => u64::MAX,
+    }
+}
+
 /// Operations of a process at most.
 const OPERATIONS: u32 = 24;
 
@@ -327,7 +355,7 @@ fn operation(
     };
     let most = match verb {
         Verb::Load | Verb::Store | Verb::FetchAdd => dawning::WORD.into(),
-        Verb::Send if matches!(nic, Nic::Th(_)) => MINI_PACKET,
+        Verb::Send if longest_message(nic) < u64::MAX => longest_message(nic),
         // Each packet of STEN has commands.
         _ if by == Submission::Sten && verb == Verb::Put => dice.pick(&[96, 96, 1_000]),
         _ => dice.pick(&[96, 96, 1_000, 4_500]),
@@ -353,6 +381,7 @@ fn operation(
         by,
         tells_left,
         is_reliable: false,
+        event: None,
     }
 }
 
@@ -399,6 +428,10 @@ impl Program for Script {
                 }
             }
         }
+    }
+
+    fn events(&self) -> Vec<CountedEvent> {
+        self.plan.events.clone()
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

@@ -7,12 +7,11 @@ use flitway_engine::window::Outcome as Ended;
 use flitway_engine::{Cycle, Picos};
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_fabric::{Fabric, Simulation, Unobserved};
-use flitway_nic::elan4::{Elan4, ElanSettings};
+use flitway_nic::elan4::{Elan4, ElanSettings, Parcel};
 use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, Program};
 use flitway_nic::host::story::Stage;
-use flitway_nic::host::transfer::Content;
 use flitway_nic::host::{AnyHost, Host, HostCounts, Hosted, Hosts, IdleTime, Surroundings};
 use flitway_nic::nap::Nap;
 use flitway_nic::th::Th;
@@ -152,7 +151,7 @@ fn elan4_host(
     place: Place,
     memory: Memory,
     programs: Vec<Box<dyn Program>>,
-    surroundings: Surroundings<Content>,
+    surroundings: Surroundings<Parcel>,
 ) -> Box<dyn AnyHost> {
     let nic = Elan4::new(settings, place, programs.len());
     Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))

@@ -52,6 +52,17 @@ pub struct NicChoice {
     pub outstanding: Option<u32>,
     /// Processes of each node.
     pub processes: u32,
+    /// Operations in a row, to and fro, in the place of one, each but the first started by the event of the one before; 1 for
+    /// no such chain.
+    pub chain: u32,
+}
+
+impl NicChoice {
+    /// Whether the caller sees the end of an operation.
+    #[must_use]
+    pub fn comes_back(&self) -> bool {
+        self.verb.comes_back() || self.chain.is_multiple_of(2)
+    }
 }
 
 /// Operations that are fitted to a machine.
@@ -211,8 +222,8 @@ impl NicResult {
         if !self.is_complete {
             return None;
         }
-        let NicChoice { verb, count, warm_up, outstanding, processes, .. } = self.choice;
-        let both = u32::from(outstanding.is_none() && !verb.comes_back()) + 1;
+        let NicChoice { count, warm_up, outstanding, processes, .. } = self.choice;
+        let both = u32::from(outstanding.is_none() && !self.choice.comes_back()) + 1;
         let operations = f64::from((count + warm_up) * processes * both);
         Some([0, 1].map(|side| self.hosts[side].busy.iter().sum::<u64>() as f64 / operations / 1_000.0))
     }
@@ -287,6 +298,9 @@ impl NicResult {
         });
         if self.choice.is_reliable {
             nic["reliable"] = json!(true);
+        }
+        if self.choice.chain > 1 {
+            nic["chain"] = json!(self.choice.chain);
         }
         if let Some(outstanding) = outstanding {
             nic["outstanding"] = json!(outstanding);
@@ -403,6 +417,9 @@ impl Session {
             let instead = instead.filter(|&other| !nic.ways(other).is_empty() && bytes <= nic.most(other).0);
             return Err(NicMisfit::TooLarge { verb, bytes, most, source, instead });
         }
+        if choice.chain > 1 {
+            nic.chains(&operators(&choice).operation(0, 0)).map_err(NicMisfit::Misses)?;
+        }
         let queues = nic.queues(by);
         if processes > queues {
             let others = nic.ways(verb).iter().filter(|it| **it != by).map(|&it| nic.queues(it)).sum();
@@ -448,7 +465,7 @@ impl Session {
     ) -> NicResult {
         /// Cycles between two looks whether everything is over.
         const STRIDE: u64 = 1 << 10;
-        let NicChoice { verb, nodes, processes, .. } = run.choice;
+        let NicChoice { nodes, processes, .. } = run.choice;
         let (job, model) = (Operations::new(self, background.map(|it| it.0), None, None), self.hosts(run));
         let kinds = Kinds::<A, _> { fabric, nic: &model };
         let mut simulation = self.simulation_of(&job, kinds, &Watch::default(), self.fault_record(None));
@@ -477,7 +494,7 @@ impl Session {
         });
         let is_complete = near.2 && far.2;
         let end = near.0.iter().chain(&far.0).map(Done::last).max().unwrap_or_default();
-        let done = if verb.comes_back() { near.0 } else { far.0 };
+        let done = if run.choice.comes_back() { near.0 } else { far.0 };
         let mut latencies: Vec<u64> = done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
         latencies.sort_unstable();
         let Measurement { counters, wall, .. } = measurement;
@@ -529,11 +546,16 @@ impl Session {
     fn nic_theory(&self, choice: &NicChoice) -> Option<Picos> {
         let clock = self.machine.clock;
         let [from, to] = choice.nodes.map(NodeId);
-        self.on_a_bus().seen_at(&operators(choice).operation(0, 0), &|at, way, payload| {
+        let operation = operators(choice).operation(0, 0);
+        let network = |at, way, payload: u16| {
             let (from, to) = if way == Way::There { (from, to) } else { (to, from) };
             let (cycles, _) = self.fabric.zero_load_cycles(from, to, payload.into());
             clock.picos_floor(clock.cycles_ceil(at) + cycles)
-        })
+        };
+        match choice.chain {
+            1 => self.on_a_bus().seen_at(&operation, &network),
+            chain => self.on_a_bus().chain_seen_at(&operation, chain, &network),
+        }
     }
 }
 
@@ -557,8 +579,9 @@ impl Look {
 }
 
 fn operators(choice: &NicChoice) -> OperatorSettings {
-    let NicChoice { verb, nodes, by, is_reliable, bytes, count, warm_up, outstanding, .. } = *choice;
-    OperatorSettings { verb, by, is_reliable, nodes: nodes.map(NodeId), bytes, count, warm_up, outstanding }
+    let NicChoice { verb, nodes, by, is_reliable, bytes, count, warm_up, outstanding, chain, .. } = *choice;
+    let nodes = nodes.map(NodeId);
+    OperatorSettings { verb, by, is_reliable, nodes, bytes, count, warm_up, outstanding, chain }
 }
 
 fn programs(settings: OperatorSettings, side: usize, processes: u32) -> Vec<Box<dyn Program>> {

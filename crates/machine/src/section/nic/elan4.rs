@@ -40,12 +40,18 @@ const PAGE: &[&str] = &[
      end of one DMA overlaps the start of the next. A get is a short packet with a descriptor for the DMA engine of the other \
      node. What comes in is written over the bus, and when all data of an operation have been, its event is set: a word in \
      memory that the process polls.",
+    "A send is a packet of STEN for the input queue of the other process, a ring in the memory of its NIC. Its event brings it \
+     over the bus with the word; the process copies it, and frees the slot. A message that finds no slot is refused: its own NIC \
+     sends it again, at once or after a back-off, and it keeps its place in the command queue that it came from. So a process \
+     that does not poll holds up those who send to it, and nobody else.",
+    "An event can have a count and a block of commands, of up to 2 KiB, in the memory of the NIC. Data of a put can come into \
+     that block; when the event has been set so many times it copies the block into a command queue, and so starts the next \
+     packets without a processor: `put(0-1, chain=8)`.",
     "The bus carries one thing at a time, in either direction: PIO, the data that the DMA engine reads, what comes in and events \
      all wait for each other. `host.platform` says what computer it is in. A read takes 750 ns, and a processor is busy for \
      0.5 us with a DMA, so small puts go by STEN; what the processor has to write itself is slow for large ones.",
     "Not modelled: heads of packets that leave before their tails are there, but a large DMA leaves as it is read; writes of a \
-     processor that overtake each other; half-built packets and errors of a queue; input queues, events that copy, the thread \
-     processor, faults of translation.",
+     processor that overtake each other; half-built packets and errors of a queue; the thread processor, faults of translation.",
     "What happens when is said in crates/nic/src/elan4/mod.rs, and of host and bus in crates/nic/src/host/.",
 ];
 
@@ -105,6 +111,21 @@ settings! {
     EVENT = "nic.event", time(), default("25 ns"), for OF_ELAN4,
         source("[assumed], five cycles; with a copy and a packet less than 250 ns (P-QS-048)");
 
+    /// Slots of an input queue, of which each process has one. A slot has a message, which is a packet of STEN.
+    INPUT_QUEUE_SLOTS = "nic.input_queue.slots", count(1, 65_536), default(64), for OF_ELAN4, source("[assumed]");
+
+    /// Time in which a process copies a word of 8 B of a message to its place.
+    INPUT_QUEUE_COPY = "nic.input_queue.copy", time(), default("4 ns"), for OF_ELAN4, source("[assumed], 2 GB/s");
+
+    /// Refusals of a message, as the input queue is full, after which its source sends it again at once.
+    INPUT_QUEUE_REPEATS = "nic.input_queue.repeats", count(0, 1024), default(16), for OF_ELAN4, source("OQ-Q12");
+
+    /// Time that the source of a message waits after further refusals before it sends that again.
+    INPUT_QUEUE_BACK_OFF = "nic.input_queue.back_off", time(), default("1 us"), for OF_ELAN4, source("OQ-Q12");
+
+    /// Time in which the event processor copies a word of 8 B of the block of an event into a command queue.
+    EVENT_COPY = "nic.event_copy", time(), default("5 ns"), for OF_ELAN4, source("qsnet2.txt Table 1 (P-QS-054): 1.6 GB/s");
+
     /// Translations of each of the two TLBs.
     TLB_ENTRIES = "nic.tlb.entries", count(1, 65_536), default(64), for OF_ELAN4,
         source("qsnet2.txt \"Packet receipt\" (P-QS-057): 128 in both");
@@ -151,6 +172,11 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
         input: time(&INPUT)?,
         input_buffer: values.quantity_u32(&INPUT_BUFFER)?,
         event: time(&EVENT)?,
+        event_copy: time(&EVENT_COPY)?,
+        slots: values.count(&INPUT_QUEUE_SLOTS)?,
+        copy: time(&INPUT_QUEUE_COPY)?,
+        repeats: values.count(&INPUT_QUEUE_REPEATS)?,
+        back_off: time(&INPUT_QUEUE_BACK_OFF)?,
         tlb,
         walk: time(&TLB_WALK)?,
         mtu: values.quantity_u32(&MTU)?,

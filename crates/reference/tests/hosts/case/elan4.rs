@@ -1,16 +1,19 @@
 //! Random settings of Elan4 and of the Elite4s around it, and what its processes ask it for.
 
-use super::{Dice, chips, with_latencies};
+use super::{Case, Dice, Kind, Nic, Plan, chips, operation, with_latencies};
 use flitway_engine::Picos;
+use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::LinkErrors;
-use flitway_nic::elan4::{COMMANDS, DESCRIPTOR, ElanSettings};
+use flitway_nic::elan4::{BLOCK, COMMANDS, DESCRIPTOR, ElanSettings};
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::{BusSettings as _, Reference};
 use flitway_nic::host::pci_x::PciXSettings;
-use flitway_nic::host::program::{Submission, Verb};
+use flitway_nic::host::program::{CountedEvent, Operation, Submission, Verb};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::AnswerSettings;
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::TopologySettings;
 
 /// What a process asks for, and how.
 pub(super) fn what(dice: &mut Dice) -> (Verb, Submission) {
@@ -20,7 +23,90 @@ pub(super) fn what(dice: &mut Dice) -> (Verb, Submission) {
         (Verb::Put, Submission::Dma),
         (Verb::Put, Submission::Dma),
         (Verb::Get, Submission::Sten),
+        (Verb::Send, Submission::Sten),
+        (Verb::Send, Submission::Sten),
     ])
+}
+
+/// About the bus of an Opteron.
+const OPTERON: PciXSettings = PciXSettings {
+    clock: (133_000_000, 1),
+    width: 8,
+    overhead: 5,
+    read_request: 512,
+    reads: 12,
+    write: 512,
+    write_latency: Picos(600_000),
+    burst: 64,
+    burst_time: Picos(140_000),
+    post_latency: Picos(300_000),
+    read_latency: Picos(1_000_000),
+};
+
+impl Case {
+    /// Process 0 of node 0 sends messages to process 0 of node 1, which `stops` polling for a millisecond or does not; process
+    /// 1 of node 0 and a process of node 2 put and send data to process 1 of node 1.
+    pub(crate) fn of_a_full_input_queue(stops: bool) -> Case {
+        let mut dice = Dice { stream: Stream::new(7, 0, Purpose::Test), is_coarse: false };
+        let elan4 = ElanSettings {
+            host: HostSettings { bus: OPTERON, poll: Picos(100_000) },
+            issue: Picos(if stops { 1_000_000_000 } else { 500_000 }),
+            queue: 65_536,
+            command: Picos(15_000),
+            word_time: Picos(8_000),
+            form: Picos(61_500),
+            sten_packet: 128,
+            window: 2,
+            input: Picos(100_000),
+            input_buffer: 8_192,
+            event: Picos(25_000),
+            slots: 16,
+            copy: Picos(4_000),
+            repeats: 2,
+            back_off: Picos(1_000_000),
+            mtu: 2_048,
+            ..settings(&mut dice)
+        };
+        let operation = |verb, by, node, process, number: u64| Operation {
+            verb,
+            node: NodeId(node),
+            process,
+            bytes: 8,
+            here: 8 * number,
+            there: 1_000 * u64::from(process) + 8 * number,
+            by,
+            tells_left: false,
+            is_reliable: false,
+            event: None,
+        };
+        let all = |verb, process, first: u64| {
+            let operation = |number: u64| operation(verb, Submission::Sten, 1, process, first + number);
+            Plan { start: (0..40).map(operation).collect(), then: Vec::new(), events: Vec::new() }
+        };
+        // It is busy with that for so long.
+        let busy = Plan {
+            start: vec![operation(Verb::Put, Submission::Dma, 2, 0, 0)],
+            then: Vec::new(),
+            events: Vec::new(),
+        };
+        let nothing = || Plan { start: Vec::new(), then: Vec::new(), events: Vec::new() };
+        let plans = vec![
+            vec![all(Verb::Send, 0, 0), all(Verb::Put, 1, 0)],
+            vec![busy, nothing()],
+            vec![all(Verb::Send, 1, 40)],
+        ];
+        Case {
+            nic: Nic::Elan4(elan4),
+            chip: chip(&mut dice, elan4.mtu),
+            topology: TopologySettings::Single { nodes: 3 },
+            errors: LinkErrors::default(),
+            cycles: (1_000_000_000, 3),
+            are_apart: false,
+            may_last: false,
+            plans,
+            ..Case::of(Kind::Elan4, 7)
+        }
+    }
 }
 
 pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
@@ -46,6 +132,11 @@ pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
         input: dice.time(),
         input_buffer: mtu + dice.pick(&[0, 0, 1, 100, 1_000, 32_768]),
         event: dice.time(),
+        event_copy: Picos(dice.pick(if dice.is_coarse { &[0, 8_000, 16_000] } else { &[0, 1_000, 8_000] })),
+        slots: dice.pick(&[1, 1, 2, 5, 64]),
+        copy: Picos(dice.pick(if dice.is_coarse { &[0, 16_000] } else { &[0, 1_000, 50_000] })),
+        repeats: dice.between(0, 2),
+        back_off: Picos(dice.time().0 * dice.pick(&[1, 8])),
         tlb: AtcSettings {
             entries,
             ways: entries,
@@ -55,6 +146,49 @@ pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
         },
         walk: dice.time(),
         mtu,
+    }
+}
+
+/// Counted events of some processes, and puts that set them. What an event starts sets only events with a higher place, so all
+/// comes to an end.
+pub(super) fn add_events(
+    dice: &mut Dice,
+    settings: &ElanSettings,
+    plans: &mut [Vec<Plan>],
+    mut next: Option<&mut Vec<Vec<u64>>>,
+) {
+    let nic = Nic::Elan4(*settings);
+    let processes: Vec<u32> = plans.iter().map(|plans| plans.len() as u32).collect();
+    let counts: Vec<Vec<u64>> =
+        plans.iter().map(|plans| plans.iter().map(|_| dice.pick(&[0, 1, 2, 3])).collect()).collect();
+    let sets = |dice: &mut Dice, operation: &Operation, from: u64| {
+        let events = counts[operation.node.index()][usize::from(operation.process)];
+        let may = operation.verb == Verb::Put && events > from && dice.one_in(2);
+        may.then(|| (from + dice.below(events - from)) as u16)
+    };
+    for (node, of_node) in (0..).zip(&mut *plans) {
+        for (process, plan) in (0..).zip(of_node) {
+            for operation in plan.start.iter_mut().chain(&mut plan.then) {
+                operation.event = sets(dice, operation, 0);
+            }
+            for place in 0..counts[node as usize][usize::from(process)] {
+                let (mut then, mut room) = (Vec::new(), u64::from(settings.queue).min(BLOCK));
+                for _ in 0..dice.below(5) {
+                    let mut one = operation(dice, &nic, (node, process), &processes, next.as_deref_mut());
+                    one.by = Submission::Sten;
+                    one.event = sets(dice, &one, place + 1);
+                    let most = |bytes| match one.verb {
+                        Verb::Get => u64::from(COMMANDS + DESCRIPTOR),
+                        _ => bytes + (bytes / u64::from(settings.sten_packet) + 2) * u64::from(COMMANDS + 8),
+                    };
+                    if let Some(bytes) = [one.bytes, 1].into_iter().find(|bytes| most(*bytes) <= room) {
+                        room -= most(bytes);
+                        then.push(Operation { bytes, ..one });
+                    }
+                }
+                plan.events.push(CountedEvent { count: dice.pick(&[1, 1, 2, 3]), then });
+            }
+        }
     }
 }
 
