@@ -27,7 +27,9 @@ pub(super) fn tick_time(nanos: f64) -> String {
 
 /// A value on an axis of loads.
 pub(super) fn tick_load(load: f64) -> String {
-    format!("{load:.2}").trim_end_matches('0').trim_end_matches('.').to_owned()
+    // Two significant digits: marks of small loads differ in them.
+    let digits = if load > 0.0 { (1.0 - load.log10().floor()).clamp(2.0, 9.0) as usize } else { 2 };
+    format!("{load:.digits$}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A value on an axis of fractions that fall by decades.
