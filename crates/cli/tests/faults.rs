@@ -228,7 +228,25 @@ fn bit_errors_are_told_as_the_setting_tells_them_or_as_a_probability() {
     let (rate, probability) = (of("bit-errors(1 errors/Mbit)"), of("bit-errors(1e-6)"));
     assert!(rate["points"][0]["link_errors"]["corrupted"].as_u64() > Some(0));
     assert_eq!(rate, probability);
-    assert_refused(&[(&["run", "nrc", "--load", "0.1", "--faults", "bit-errors(1 us)"], &["1 errors/Gbit"])]);
+    let run = ["run", "nrc", "--load", "0.1", "--faults"];
+    let refused = |rules| [&run[..], &[rules]].concat();
+    assert_refused(&[
+        (&refused("bit-errors(1 us)"), &["1 errors/Gbit"]),
+        (&refused("bit-errors(1e-6, link=\"node 99\")"), &["there is no node 99"]),
+        (&refused("bit-errors(1e-6, rail=0)"), &["needs `link`"]),
+        (&refused("bit-errors(1e-6); bit-errors(1e-7)"), &["all links have bit errors already"]),
+        (
+            &refused("bit-errors(1e-6, link=\"node 3\"); bit-errors(1e-7, link=\"switch 0 port 3\")"),
+            &["that link has bit errors already"],
+        ),
+    ]);
+    // One link alone: fewer are corrupted than if all links were so bad, and some are.
+    let corrupted = |rules| {
+        let result = of(rules);
+        result["points"][0]["link_errors"]["corrupted"].as_u64().unwrap_or_else(|| panic!("{result}"))
+    };
+    let [all, one] = ["bit-errors(1e-5)", "bit-errors(1e-5, link=\"node 3\")"].map(corrupted);
+    assert!(one > 0 && one * 8 < all, "{one} of {all}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::headroom::Longest;
 use flitway_fabric::link::lanes::Lanes;
 use flitway_fabric::observer::component_at;
-use flitway_fabric::{ErrorRule, Fabric, Faults, LinkErrors, SentKind};
+use flitway_fabric::{ChannelRate, ErrorRule, Fabric, Faults, LinkErrors, SentKind};
 use flitway_machine::units::Dimension;
 use flitway_machine::{Machine, Place, Value, input, lane_states, probability_of_error, units};
 use flitway_report::faults::{FaultPlan, ManagerSettings};
@@ -117,15 +117,19 @@ const LANES: Entry = Entry {
 const BIT_ERRORS: Entry = Entry {
     name: "bit-errors",
     aliases: &[],
-    doc: "each link gets bits wrong, at random",
+    doc: "each link, or one, gets bits wrong, at random",
     details: "Like the setting `link.bit_errors`, of which the larger one counts. A flit with a wrong bit is corrupt, and so is \
-              its packet, which is sent again.",
-    parameters: &[Parameter {
-        name: "rate",
-        expected: "bit errors, such as `1 errors/Gbit`, or a probability for each bit from 1e-15 on, such as `1e-9`",
-        default: None,
-        doc: "The probability that a bit is wrong.",
-    }],
+              its packet, which is sent again. With `link` it is that link alone, in both directions, whatever the others do.",
+    parameters: &[
+        Parameter {
+            name: "rate",
+            expected: "bit errors, such as `1 errors/Gbit`, or a probability for each bit from 1e-15 on, such as `1e-9`",
+            default: None,
+            doc: "The probability that a bit is wrong.",
+        },
+        Parameter { doc: "The link, by one of its ends; all unless given.", ..LINK },
+        RAIL,
+    ],
 };
 
 const UNDETECTED: Entry = Entry {
@@ -198,8 +202,8 @@ pub enum FaultRule {
     Dead { switch: u32, rail: u32, at: u64 },
     /// Lanes work less well.
     Lanes { link: Place, rail: u32, good: Option<u32>, gigabits: Option<u32>, at: u64, until: Option<u64> },
-    /// Bits are wrong, so many in 10^15.
-    BitErrors(u64),
+    /// Bits are wrong, so many in 10^15: on a link of a rail, or on all.
+    BitErrors { of_petabit: u64, link: Option<Place>, rail: u32 },
     /// Packets are corrupted so that no check shows it, so many in 10^15 on each link.
     Undetected(u64),
     /// Something that is sent is corrupted.
@@ -284,7 +288,11 @@ fn bit_errors(choice: &Choice) -> Result<FaultRule, ChoiceError> {
         Ok((_, of_petabit)) if (1..=PETABIT / 2).contains(&of_petabit) => Some(of_petabit),
         _ => probability(text),
     };
-    choice.value(0, rate).map(FaultRule::BitErrors)
+    let (of_petabit, link) = (choice.value(0, rate)?, choice.value(1, given(Place::parse))?);
+    if link.is_none() && choice.is_given(2) {
+        needed(BIT_ERRORS.name, &LINK, link)?;
+    }
+    Ok(FaultRule::BitErrors { of_petabit, link, rail: choice.value(2, number)? })
 }
 
 fn undetected(choice: &Choice) -> Result<FaultRule, ChoiceError> {
@@ -510,8 +518,24 @@ impl Fitter<'_> {
                     self.port(end, rail, until, PortFault::Lanes(first))?;
                 }
             }
-            FaultRule::BitErrors(of_petabit) => {
-                self.errors.flit = probability_of_error(of_petabit, self.flit_bits);
+            FaultRule::BitErrors { of_petabit, link, rail } => {
+                let flit = probability_of_error(of_petabit, self.flit_bits);
+                let Some(link) = link else {
+                    if std::mem::replace(&mut self.errors.flit, flit) > 0 {
+                        return Err(
+                            "all links have bit errors already; expected one rule for them".to_owned()
+                        );
+                    }
+                    return Ok(());
+                };
+                for end in link.ends(self.fabric.topology())? {
+                    let (component, port) = self.component(end, rail)?;
+                    let has_some = |it: &ChannelRate| it.component == component && it.port == port;
+                    if self.errors.channels.iter().any(has_some) {
+                        return Err("that link has bit errors already; expected one rule for it".to_owned());
+                    }
+                    self.errors.channels.push(ChannelRate { component, port, flit });
+                }
             }
             FaultRule::Undetected(_) if self.lanes.is_none() => {
                 return Err(format!("the checks of this machine's packets find every error; {CAN}"));

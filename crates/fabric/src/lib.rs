@@ -30,7 +30,7 @@ pub use description::{ANY_PAYLOAD, Fabric};
 pub use endpoint::{Delivery, Endpoint, NicPorts, Outgoing, Packet, Ticket, Up};
 pub use faults::{Faults, LossCause};
 pub use flow::{Flow, FlowKind, PROCESSES_MAX};
-pub use link::{ErrorRule, LaneChoice, LinkErrors, Pace, Rate, Rates, ReplyLanes, SentKind};
+pub use link::{ChannelRate, ErrorRule, LaneChoice, LinkErrors, Pace, Rate, Rates, ReplyLanes, SentKind};
 pub use observer::{Observer, Unobserved};
 pub use packet::PacketFormat;
 pub use routings::Routings;

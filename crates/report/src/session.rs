@@ -117,6 +117,7 @@ impl Session {
         let first = self.fabric.faults.first().clone();
         self.fabric.faults = plan.faults.clone().after(first);
         self.fabric.errors.flit = self.fabric.errors.flit.max(plan.errors.flit);
+        self.fabric.errors.channels.extend(&plan.errors.channels);
         self.fabric.errors.undetected = plan.errors.undetected;
         self.fabric.errors.rules.extend(&plan.errors.rules);
         Session { faults: Some(Arc::new(plan)), ..self }

@@ -12,10 +12,23 @@ pub struct LinkErrors {
     pub seed: u64,
     /// Probability that a link corrupts a flit, in units of 2^-64.
     pub flit: u64,
+    /// The same of channels that have a probability of their own.
+    pub channels: Vec<ChannelRate>,
     /// Probability that it corrupts a packet so that no check shows it, likewise.
     pub undetected: u64,
     /// What is corrupted whatever is drawn.
     pub rules: Vec<ErrorRule>,
+}
+
+/// A channel that has a probability of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelRate {
+    /// Who sends, as in an [`ErrorRule`].
+    pub component: ComponentNumber,
+    /// By which port (of a node: the rail).
+    pub port: PortId,
+    /// Probability that a flit is corrupted, in units of 2^-64.
+    pub flit: u64,
 }
 
 /// Something on a channel is corrupted: the `nth`, from 1, of its kind that the link sends.
@@ -44,17 +57,24 @@ impl LinkErrors {
     /// Whether links corrupt nothing.
     #[must_use]
     pub fn are_none(&self) -> bool {
-        self.flit == 0 && self.undetected == 0 && self.rules.is_empty()
+        !self.are_drawn() && self.undetected == 0 && self.rules.is_empty()
+    }
+
+    /// Whether any link corrupts flits at random.
+    #[must_use]
+    pub fn are_drawn(&self) -> bool {
+        self.flit > 0 || self.channels.iter().any(|channel| channel.flit > 0)
     }
 
     /// Those of the channel on which `component` sends by `port`.
     #[must_use]
     pub fn of(&self, component: ComponentNumber, port: PortId) -> ChannelErrors {
         let channel = u64::from(component) << 16 | u64::from(port.0);
+        let own = self.channels.iter().find(|it| it.component == component && it.port == port);
         let here = self.rules.iter().filter(|rule| rule.component == component && rule.port == port);
         ChannelErrors {
             draws: Draws::new(self.seed, channel, Purpose::FlitError),
-            flit: self.flit,
+            flit: own.map_or(self.flit, |it| it.flit),
             undetected: (Draws::new(self.seed, channel, Purpose::UndetectedError), self.undetected),
             rules: here.map(|rule| (rule.kind, rule.nth)).collect(),
             sent: [0; 2],
@@ -111,6 +131,11 @@ mod tests {
         let here = undetected.of(7, PortId(2));
         let count = (0..4_000).filter(|&at| here.corrupts_undetected(Cycle(at))).count();
         assert!((800..1_200).contains(&count), "{count}");
+        let own = ChannelRate { component: 7, port: PortId(2), flit: u64::MAX };
+        let one = LinkErrors { channels: vec![own], ..LinkErrors::default() };
+        assert!(one.are_drawn() && !one.are_none());
+        assert!(one.of(7, PortId(2)).corrupts(SentKind::Packet, slots()));
+        assert!(!one.of(7, PortId(1)).corrupts(SentKind::Packet, slots()));
         let often = LinkErrors { flit: u64::MAX / 9, ..LinkErrors::default() };
         let mut drawn = [often.of(7, PortId(2)), often.of(7, PortId(2))];
         drawn[0].corrupts(SentKind::Packet, (500..600).map(Cycle));

@@ -8,7 +8,7 @@ mod pace;
 mod rate;
 pub mod retry;
 
-pub use errors::{ChannelErrors, ErrorRule, LinkErrors, SentKind};
+pub use errors::{ChannelErrors, ChannelRate, ErrorRule, LinkErrors, SentKind};
 pub use lane::{LaneChoice, ReplyLanes};
 pub use pace::Pace;
 pub use rate::{Rate, Rates};

@@ -170,6 +170,7 @@ const CHANGES: &[fn(&mut Case)] = &[
     |case| _ = case.broken.pop(),
     |case| case.broken = case.broken.split_off(1.min(case.broken.len())),
     |case| case.errors.flit = 0,
+    |case| case.errors.channels.clear(),
     |case| _ = case.errors.rules.pop(),
     |case| case.errors.rules = case.errors.rules.split_off(1.min(case.errors.rules.len())),
     |case| case.faults.losses = case.faults.losses.split_off(1.min(case.faults.losses.len())),

@@ -87,7 +87,7 @@ impl Session {
         let totals = (packets_created, packets_delivered, lost);
         let result = FaultsResult::new(plan, &record.sorted(), log, totals, span, scale);
         // Where nothing is drawn, everything that is corrupt is so by a rule.
-        let by_rule = (self.fabric.errors.flit == 0).then_some(link.corrupted);
+        let by_rule = (!self.fabric.errors.are_drawn()).then_some(link.corrupted);
         let rules = self.fabric.errors.rules.len() as u64;
         Some(FaultsResult { unmatched: by_rule.map_or(0, |count| rules.saturating_sub(count)), ..result })
     }

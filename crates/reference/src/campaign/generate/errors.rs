@@ -2,7 +2,7 @@
 
 use super::super::dice::Dice;
 use flitway_fabric::observer::component_at;
-use flitway_fabric::{ErrorRule, LinkErrors, SentKind};
+use flitway_fabric::{ChannelRate, ErrorRule, LinkErrors, SentKind};
 use flitway_wiring::RailId;
 use flitway_wiring::topology::Topology;
 
@@ -34,6 +34,10 @@ pub(in super::super) fn errors(
         let kind = dice.pick(kinds);
         let nth = u64::from(dice.scaled(1, 20));
         errors.rules.push(ErrorRule { component, port, kind, nth });
+    }
+    // A rule in four cases names a channel that has a rate of its own, which moves no other draw.
+    if let Some(&ErrorRule { component, port, .. }) = errors.rules.first().filter(|_| errors.seed % 4 == 0) {
+        errors.channels.push(ChannelRate { component, port, flit: u64::MAX / one_in[0] });
     }
     errors
 }

@@ -7,7 +7,9 @@ use flitway_fabric::barrier::{BarrierSettings, Faults, Loss, PacketKind, Root};
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::link::lanes::LaneStates;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
-use flitway_fabric::{ErrorRule, Flow, FlowKind, LinkErrors, PROCESSES_MAX, Packet, Rate, SentKind};
+use flitway_fabric::{
+    ChannelRate, ErrorRule, Flow, FlowKind, LinkErrors, PROCESSES_MAX, Packet, Rate, SentKind,
+};
 use flitway_test_kit::test_nic::TestNicSettings;
 use flitway_wiring::multicast::{Ascent, GroupSettings};
 use flitway_wiring::routing::RoutingKind;
@@ -113,7 +115,8 @@ record!(GroupSettings { members, root });
 record!(BarrierSettings { members, root, rail });
 choice!(Root { Switch(number), Node(node) });
 record!(Faults { seed, losses });
-record!(LinkErrors { seed, flit, undetected, rules });
+record!(LinkErrors { seed, flit, channels, undetected, rules });
+record!(ChannelRate { component, port, flit });
 record!(ErrorRule { component, port, kind, nth });
 choice!(SentKind { Packet, Acknowledgement });
 record!(Fault { at, component, kind });
