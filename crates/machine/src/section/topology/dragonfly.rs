@@ -67,6 +67,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         wired_classes: wired.iter().filter(|it| it.0).map(|(_, class)| (*class).to_owned()).collect(),
         ports: u64::from(nodes_per_switch + per_group - 1 + if groups > 1 { global_ports } else { 0 }),
         has_intermediates: true,
+        has_alternatives: true,
         ..Topology::plain(&DRAGONFLY, TopologySettings::Dragonfly(shape), nodes, switches)
     })
 }
