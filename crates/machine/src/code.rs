@@ -299,6 +299,14 @@ codes! {
         shorter than they take. What a NIC reads at a time, its packets and its pages begin and end at powers of two, and its \
         buffers hold the longest of what goes through them.";
         "host.read_latency = \"5 ns\"" => "host.read_latency = \"300 ns\""
+    /// Global ports of a dragonfly have no link
+    UnevenGroups "FW-M070": "Every two groups of a dragonfly, or of a dragonfly+, are joined by as many links: the a h global ports \
+        of a group are shared out over the g - 1 others, and what is left over has no link. It is a warning. With g - 1 a divisor \
+        of a h no port is left.";
+        "topology = { kind = \"dragonfly\", groups = 4, switches_per_group = 4, global_ports = 2 }\n\
+         routing.algorithm = \"minimal\"\nswitch.vcs = 2"
+        => "topology = { kind = \"dragonfly\", groups = 5, switches_per_group = 4, global_ports = 2 }\n\
+         routing.algorithm = \"minimal\"\nswitch.vcs = 2"
     /// There is no such experiment
     UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
         in `.toml` or contains a `/` is a path; everything else is a name.";
