@@ -28,6 +28,11 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// The name that the graph file gives it.
+    pub(crate) fn given(&self, switch: SwitchId) -> Option<&'a str> {
+        self.switches.get(switch.index()).map(String::as_str)
+    }
+
     fn switch(&self, switch: SwitchId) -> String {
         self.switches.get(switch.index()).cloned().unwrap_or_else(|| switch.to_string())
     }

@@ -1,6 +1,7 @@
 //! `flitway check`: everything that is wrong with a machine, or what follows from it.
 
 use crate::args::{CheckArguments, Deny};
+use crate::cabling::cabling_section;
 use crate::channels::{Names, loads_section, waiting_section, worst_line};
 use crate::failure::Failure;
 use crate::inputs;
@@ -94,14 +95,15 @@ fn refuse(target: &Target, failure: &Failure) -> Result<(), Failure> {
 
 /// What is printed of `examination`.
 fn shown(session: &Session, examination: &Examination) -> String {
-    let Examination { facts, bill, waiting, headroom, pattern, loads, worst } = examination;
+    let Examination { facts, bill, cabling, waiting, headroom, pattern, loads, worst } = examination;
     let names = Names::of(session.machine());
     let waiting = waiting_section(session, waiting.as_ref(), *headroom, &names);
     let loads = loads_section(pattern, loads.as_ref(), session.fabric(), &names);
     let worst = worst.as_ref().map_or_else(String::new, |worst| worst_line(worst, &names));
+    let cabling = cabling_section(cabling.as_ref(), &names);
     let cost = cost_section(session.fabric());
     let (facts, bill) = (table::facts(session, facts), table::bill(bill));
-    fitted(&format!("{facts}\n\n{bill}\n\n{waiting}{cost}\n\n{loads}{worst}"), 2)
+    fitted(&format!("{facts}\n\n{bill}\n\n{cabling}{waiting}{cost}\n\n{loads}{worst}"), 2)
 }
 
 /// What was found of what the command denies is a fault.

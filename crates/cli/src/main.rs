@@ -8,6 +8,7 @@
 //! that cannot be written; 130 interrupted.
 
 mod args;
+mod cabling;
 mod channels;
 mod chart;
 mod check;

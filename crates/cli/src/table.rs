@@ -14,6 +14,7 @@ use flitway_report::point::{Latency, Point};
 use flitway_report::session::Session;
 use flitway_report::shown::load;
 use flitway_report::theory::Theory;
+use flitway_wiring::bisection::Bisection;
 use flitway_workload::traffic::Traffic;
 use std::fmt::Write;
 
@@ -326,7 +327,7 @@ fn bandwidths(facts: &Facts) -> String {
         let load = least as f64 / facts.injection_bits_per_second as f64;
         let _ = writeln!(text, "links of nodes: {carry} Gbit/s; a load of {load:.3} fills the slowest");
     }
-    if let Some(links) = facts.bisection_links {
+    if let Some(Bisection { links, is_exact }) = facts.bisection {
         let carries = match facts.bisection_rate {
             Some(rate) => {
                 let all = links as f64 * rate * gigabits * f64::from(facts.rails);
@@ -335,7 +336,8 @@ fn bandwidths(facts: &Facts) -> String {
             None => "of several rates".to_owned(),
         };
         let share = facts.bisection_share().map_or_else(String::new, share_of_full);
-        let _ = writeln!(text, "bisection: {links} links per rail{share}, {carries}");
+        let most = if is_exact { "" } else { "at most " };
+        let _ = writeln!(text, "bisection: {most}{links} links per rail{share}, {carries}");
     }
     text
 }

@@ -241,6 +241,53 @@ fn loads_of_many_to_few_of_neighbours_and_of_turns_are_known_by_hand() {
     assert_eq!(loads("fattree-128", "all-to-all"), loads("fattree-128", "uniform"));
 }
 
+/// A machine around a leaf-spine graph of four leaf switches and four spines, with these cables between switches.
+fn leaf_spine(name: &str, cables: &str) -> String {
+    let mut graph = "switch leaf0..leaf3 spine0..spine3\nnode n0..n15\n".to_owned();
+    (0..16).for_each(|node| graph += &format!("link n{node} - leaf{}:{}\n", node / 4, node % 4));
+    let file = scratch(&format!("{name}.graph"), &(graph + cables));
+    let machine = include_str!("../../../machines/hpp-switch.toml")
+        .replace("kind = \"single\"\nnodes = 16 ", &format!("kind = \"graph\"\nfile = {file:?} "))
+        .replace("node = \"0 m\"", "node = \"1 m\"\nswitch = \"1 m\"");
+    scratch(&format!("{name}.toml"), &machine).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn check_of_a_graph_names_the_cable_that_is_missing_and_gives_its_bisection() {
+    let cable = |number: usize| {
+        let (leaf, spine) = (number / 4, number % 4);
+        format!("link leaf{leaf}:{} - spine{spine}:{leaf}\n", 4 + spine)
+    };
+    let whole = leaf_spine("whole", &(0..16).map(cable).collect::<String>());
+    let shown = |machine: &str| stdout(&flitway(&["check", machine]));
+    let text = shown(&whole);
+    assert!(text.contains("\nbisection: 8 links per rail (full), "), "{text}");
+    assert!(text.contains("\nsymmetric: all of a role have the same\n"), "{text}");
+    let torn = leaf_spine("torn", &(0..16).filter(|&number| number != 9).map(cable).collect::<String>());
+    let text = shown(&torn);
+    let docs = include_str!("../../../docs/checks.md");
+    let begin = docs.find("Cabling\n4 switches").unwrap();
+    let section = docs[begin..].split("```").next().unwrap();
+    assert!(text.contains(section), "{text}");
+    assert!(text.contains("\nbisection: 7 links per rail (87.5 % of full), "), "{text}");
+    let checked = json(&["check", &torn]);
+    let cabling = &checked["cabling"];
+    assert_eq!(cabling["missing"], serde_json::json!([[2, 5]]));
+    assert_eq!((&cabling["symmetric"], &cabling["kinds"]), (&false.into(), &4.into()));
+    assert_eq!(checked["facts"]["bisection_is_exact"], true);
+    // What a formula joins has no cable missing, and what is drawn at random no more than equal counts.
+    assert!(json(&["check", "torus-8x8"]).get("cabling").is_none());
+    let random = "topology={kind=\"random-regular\", switches=24, degree=4}";
+    let random = ["dawning5000", "--set", random, "--set", "routing={algorithm=\"up-down\"}"];
+    let checked = json(&[&["check"], &random[..]].concat());
+    let cabling = &checked["cabling"];
+    assert_eq!((&cabling["symmetric"], &cabling["kinds"]), (&true.into(), &1.into()));
+    assert_eq!(checked["facts"]["bisection_is_exact"], false);
+    let text = stdout(&flitway(&[&["check"], &random[..]].concat()));
+    assert!(text.contains("\nbisection: at most "), "{text}");
+    assert!(text.contains("24 switches like switch 0: each has 1 node, 4 cables to each other\n"), "{text}");
+}
+
 #[test]
 fn check_uses_the_names_of_a_graph_file_and_says_what_it_does_not_compute() {
     scratch(

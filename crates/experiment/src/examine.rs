@@ -8,9 +8,11 @@ use flitway_fabric::chip::Cost;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::units;
 use flitway_report::bill::Bill;
+use flitway_report::cabling::{cabling, cabling_json};
 use flitway_report::channels::{Answers, ChannelLoads, Waiting, end_json, headroom, headroom_json};
 use flitway_report::facts::Facts;
 use flitway_report::session::Session;
+use flitway_wiring::pattern::Pattern;
 use flitway_wiring::worst::Worst;
 use flitway_workload::traffic::{Traffic, destination};
 use serde_json::{Value, json};
@@ -23,6 +25,8 @@ pub struct Examination {
     pub facts: Facts,
     /// Chips, ports and cables.
     pub bill: Bill,
+    /// What the cables of a graph have in common; `None` where a formula says how switches are joined.
+    pub cabling: Option<Pattern>,
     /// Which channels wait for which; `None` if the machine is too large for that.
     pub waiting: Option<Waiting>,
     /// What buffers must hold.
@@ -67,6 +71,7 @@ impl Examination {
         Ok(Examination {
             facts: Facts::new(machine, fabric, payload),
             bill: Bill::new(machine, fabric),
+            cabling: cabling(fabric.topology()),
             waiting,
             headroom: headroom(fabric),
             worst: is_worst_case(pattern).then(|| session.worst().cloned()).flatten(),
@@ -91,6 +96,9 @@ impl Examination {
         let costs = session.fabric().chip.costs();
         if !costs.is_empty() {
             checked["switch_cost"] = costs.iter().map(cost_json).collect();
+        }
+        if let Some(pattern) = &self.cabling {
+            checked["cabling"] = cabling_json(pattern);
         }
         if let Some(waiting) = &self.waiting {
             checked["deadlock"] = waiting.to_json();

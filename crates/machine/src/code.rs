@@ -119,12 +119,13 @@ codes! {
         "switch.vcs" => "switch.vcs = 2"
     /// The routing does not fit the topology
     RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree, xgft); dimension-order crosses the dimensions \
-        of a mesh, a torus or a HyperX; rtb has tables for a th-tree, and items in them for all of its nodes; valiant goes by intermediates of a dragonfly or a HyperX; up-down and minimal work on every topology whose links lead both \
-        ways.";
+        of a mesh, a torus or a HyperX; rtb has tables for a th-tree, and items in them for all of its nodes; valiant goes by intermediates of a \
+        dragonfly, a HyperX, a mesh or a torus; up-down and minimal work on every topology whose links lead both ways.";
         "routing.algorithm = \"dimension-order\"" => "routing.algorithm = \"up-down\""
     /// The virtual channels do not suffice for the routing
     TooFewVcs "FW-M031": "In a torus, dimension-order routing moves a packet to a second class of virtual channels \
-        when it crosses the dateline of a ring; without it the ring can deadlock. Minimal routing has two classes in a dragonfly (valiant three), and \
+        when it crosses the dateline of a ring; without it the ring can deadlock; valiant does so on either half of a way, \
+        in four classes. Minimal routing has two classes in a dragonfly (valiant three), and \
         elsewhere as many as its paths need. The virtual channels are split in classes of the same size, so their number is a \
         multiple; packets of HPP Switches tell four classes apart, and links of SP Switches are one virtual channel.";
         "topology = { kind = \"torus\", dimensions = [4, 4] }\nrouting.algorithm = \"dimension-order\"\nswitch.vcs = 3"
@@ -299,6 +300,14 @@ codes! {
         shorter than they take. What a NIC reads at a time, its packets and its pages begin and end at powers of two, and its \
         buffers hold the longest of what goes through them.";
         "host.read_latency = \"5 ns\"" => "host.read_latency = \"300 ns\""
+    /// Global ports of a dragonfly have no link
+    UnevenGroups "FW-M070": "Every two groups of a dragonfly, or of a dragonfly+, are joined by as many links: the a h global ports \
+        of a group are shared out over the g - 1 others, and what is left over has no link. It is a warning. With g - 1 a divisor \
+        of a h no port is left.";
+        "topology = { kind = \"dragonfly\", groups = 4, switches_per_group = 4, global_ports = 2 }\n\
+         routing.algorithm = \"minimal\"\nswitch.vcs = 2"
+        => "topology = { kind = \"dragonfly\", groups = 5, switches_per_group = 4, global_ports = 2 }\n\
+         routing.algorithm = \"minimal\"\nswitch.vcs = 2"
     /// There is no such experiment
     UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
         in `.toml` or contains a `/` is a path; everything else is a name.";

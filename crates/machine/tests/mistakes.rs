@@ -76,7 +76,8 @@ fn a_proposal_works_when_it_is_typed() {
     for (name, sets) in [
         ("torus-8x8", vec!["switch.vcs=3"]),
         ("torus-8x8", vec!["routing.algorithm=minimal"]),
-        ("torus-8x8", vec!["routing.algorithm=valiant"]),
+        ("torus-8x8", vec!["routing.algorithm=valiant", "switch.vcs=2"]),
+        ("torus-8x8", vec!["routing.algorithm=ugal"]),
         ("torus-8x8", vec!["routing.algorithm=up-down", "routing.dateline=false"]),
         ("sp-switch-16", dimension_order.clone()),
         ("sp-switch-16", [&dimension_order[..], &worms].concat()),

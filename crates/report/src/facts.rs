@@ -4,7 +4,8 @@ use crate::theory::rate_between_switches;
 use flitway_fabric::{Fabric, Rate};
 use flitway_machine::{Machine, Rounding};
 use flitway_wiring::NodeId;
-use flitway_wiring::topology::{End, Link};
+use flitway_wiring::bisection::{Bisection, bisection};
+use flitway_wiring::topology::{End, Link, Topology};
 use serde_json::{Value, json};
 
 /// Facts derived from a machine.
@@ -22,8 +23,9 @@ pub struct Facts {
     pub servers: u32,
     /// The most NICs of one of them.
     pub nics_max: u32,
-    /// Links of one rail that join the two halves of the nodes; `None` for an irregular topology.
-    pub bisection_links: Option<u64>,
+    /// Links of one rail that join the two halves of the nodes: what the structure says, or else what its cables tell; `None`
+    /// where links are one-way.
+    pub bisection: Option<Bisection>,
     /// The part of a flit a cycle that each of them carries; `None` where links between switches have several rates.
     pub bisection_rate: Option<f64>,
     /// Bits a second that a NIC port injects: one flit a cycle.
@@ -100,7 +102,7 @@ impl Facts {
             links_per_rail: topology.links().len() as u32,
             servers: servers.clone().count() as u32,
             nics_max: servers.map(Vec::len).max().unwrap_or(1) as u32,
-            bisection_links: topology.bisection_links(),
+            bisection: bisection_of(topology),
             bisection_rate: rate_between_switches(fabric).map(Rate::as_f64),
             injection_bits_per_second: bits_per_second(machine, Rate::FULL),
             node_bits_per_second: node_bits_per_second(machine, fabric),
@@ -118,7 +120,7 @@ impl Facts {
     #[must_use]
     pub fn bisection_share(&self) -> Option<f64> {
         let full = f64::from(self.nodes / 2);
-        self.bisection_links.filter(|_| self.nodes > 1).map(|links| links as f64 / full)
+        self.bisection.as_ref().filter(|_| self.nodes > 1).map(|bisection| bisection.links as f64 / full)
     }
 
     /// As an object.
@@ -159,14 +161,21 @@ impl Facts {
         if let Some([least, most]) = self.node_bits_per_second {
             facts["node_bits_per_second"] = json!({ "least": least, "most": most });
         }
-        if let Some(links) = self.bisection_links {
-            facts["bisection_links"] = json!(links);
+        if let Some(bisection) = &self.bisection {
+            facts["bisection_links"] = json!(bisection.links);
+            facts["bisection_is_exact"] = json!(bisection.is_exact);
         }
         if let Some(share) = self.bisection_share() {
             facts["bisection_share"] = json!(share);
         }
         facts
     }
+}
+
+/// What the structure of a topology says of its bisection, or what its cables tell.
+fn bisection_of(topology: &Topology) -> Option<Bisection> {
+    let known = topology.bisection_links().map(|links| Bisection { links, is_exact: true });
+    known.or_else(|| bisection(topology))
 }
 
 /// Bits of flits that a channel of `rate` carries in a second, rounded down.

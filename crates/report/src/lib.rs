@@ -5,6 +5,7 @@
 
 pub mod barriers;
 pub mod bill;
+pub mod cabling;
 pub mod channels;
 pub mod details;
 pub mod export;

@@ -119,3 +119,38 @@ fn adaptive_shortest_ways_take_more_than_dimension_order_and_never_stop() {
     let (adaptive, fixed) = (accepted("adaptive"), accepted("dimension-order"));
     assert!(adaptive > 1.05 * fixed, "{adaptive} and {fixed}");
 }
+
+/// Tornado traffic of a ring of eight and of an 8 x 8 torus: dimension order keeps one direction of each ring busy, three
+/// channels for each packet, and takes a third; by way of any switch all channels carry the same, and it takes near a half, as
+/// of any other traffic. (Dally and Towles, Principles and Practices of Interconnection Networks, 2004, section 9.1.1.)
+#[test]
+fn valiant_takes_near_half_of_tornado_traffic_on_tori_and_dimension_order_a_third() {
+    let accepted = |dimensions: &str, routing: &str, pattern: &str, load: u64| {
+        let topology = format!("topology={{kind=\"torus\", dimensions={dimensions}}}");
+        let routing = format!("routing={{algorithm=\"{routing}\"}}");
+        let set = [
+            &topology,
+            &routing,
+            "switch.vcs=8",
+            "switch.buffers.organisation=samq",
+            "switch.buffers.row=4 KiB",
+            "switch.buffers.column=4 KiB",
+            "link.length={node=\"1 m\", switch=\"1 m\"}",
+            "nic.vc=by-packet",
+        ];
+        let session = Session::new(Machine::load("th-frame", &set.map(str::to_owned)).unwrap(), 1, 1);
+        let point = point(&session, pattern, load);
+        assert_ne!(point.verdict, Verdict::Deadlock);
+        point.accepted_load
+    };
+    for dimensions in ["[8]", "[8, 8]"] {
+        let straight = accepted(dimensions, "dimension-order", "tornado", 60);
+        assert!(straight <= 0.335, "{dimensions}: {straight}");
+        for pattern in ["tornado", "uniform"] {
+            let by_way = accepted(dimensions, "valiant", pattern, 44);
+            assert!((by_way - 0.44).abs() < 0.02, "{dimensions} {pattern}: {by_way}");
+        }
+        let most = accepted(dimensions, "valiant", "tornado", 50);
+        assert!(most > 0.335 && most < 0.505, "{dimensions}: {most}");
+    }
+}

@@ -6,13 +6,17 @@
 //! * [`routing`]: a relation from where a packet is to where it may go next;
 //! * [`reach`]: which nodes each port leads down to;
 //! * [`multicast`]: the trees of multicast groups;
-//! * [`dependency`]: which channels wait for which, and the load of each.
+//! * [`dependency`]: which channels wait for which, and the load of each;
+//! * [`bisection`] and [`pattern`]: what the cables of any graph say of it.
 
+pub mod bisection;
+mod cables;
 pub mod dependency;
 mod destination;
 pub mod digraph;
 pub mod multicast;
 mod node_set;
+pub mod pattern;
 pub mod reach;
 pub mod routing;
 pub mod topology;

@@ -41,6 +41,8 @@ enum Needs {
     Kinds(&'static [&'static str]),
     /// Intermediates by way of which packets can go.
     Intermediates,
+    /// The same where switches can choose.
+    Alternatives,
     /// Nothing but a file.
     File,
 }
@@ -146,10 +148,10 @@ static ROUTINGS: &[Row] = &[
     Row {
         choice: Choice {
             name: "valiant",
-            doc: "For dragonflies and HyperX of up to three dimensions. Minimally to a group, or a switch, that is drawn \
-                  for each packet, and minimally on: any traffic goes as uniform traffic does, twice. In a dragonfly it \
-                  has three classes of virtual channels, in a HyperX two. With `nic.vc = \"by-flow\"` it is drawn once for \
-                  each pair of nodes.",
+            doc: "For dragonflies, HyperX of up to three dimensions, meshes and tori. Minimally to a group, or a switch, that is \
+                  drawn for each packet, and minimally on: any traffic goes as uniform traffic does, twice. In a dragonfly it \
+                  has three classes of virtual channels, in a HyperX and a mesh two, in a torus four: two for the dateline of \
+                  either half of the way. With `nic.vc = \"by-flow\"` it is drawn once for each pair of nodes.",
         },
         kind: RoutingKind::Valiant,
         for_study: None,
@@ -187,7 +189,7 @@ static ROUTINGS: &[Row] = &[
         kind: RoutingKind::Ugal,
         for_study: None,
         variant: None,
-        needs: Needs::Intermediates,
+        needs: Needs::Alternatives,
         leads_worms: false,
         draws: true,
         selects: true,
@@ -456,6 +458,7 @@ impl Row {
             Needs::BothWays => !topology.is_one_way(),
             Needs::Kinds(kinds) => kinds.contains(&topology.kind()),
             Needs::Intermediates => topology.has_intermediates,
+            Needs::Alternatives => topology.has_alternatives,
             Needs::File => true,
         }
     }
@@ -469,7 +472,10 @@ impl Row {
             }
             Needs::BothWays => "a topology whose links lead both ways".to_owned(),
             Needs::Kinds(kinds) => either(&topology::nouns(kinds).collect::<Vec<_>>()),
-            Needs::Intermediates => "a dragonfly, or a HyperX of up to three dimensions,".to_owned(),
+            Needs::Intermediates => {
+                "a dragonfly, a mesh, a torus, or a HyperX of up to three dimensions,".to_owned()
+            }
+            Needs::Alternatives => "a dragonfly, or a HyperX of up to three dimensions,".to_owned(),
             Needs::File => "any topology".to_owned(),
         }
     }

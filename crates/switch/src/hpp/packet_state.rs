@@ -180,7 +180,7 @@ impl PacketState {
     pub(super) fn continue_route(&mut self, routing: &Routing, number: u32, hop: Hop) {
         let here = SwitchId(number % routing.topology().switches());
         if let Some((next, arrival)) = routing.follow(here, hop) {
-            self.route = routing.route(next, arrival, NodeId(self.to));
+            self.route = routing.continued(self.route, next, arrival, NodeId(self.to));
         }
     }
 }

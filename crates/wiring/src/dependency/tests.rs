@@ -1,3 +1,5 @@
+mod merged;
+
 use super::*;
 use crate::multicast::{Ascent, GroupSettings};
 use crate::routing::tests::random_graph;

@@ -60,17 +60,18 @@ impl DimensionOrder {
         }
         sum
     }
-}
 
-impl Relation for DimensionOrder {
-    fn classes(&self) -> u32 {
-        if self.has_dateline { 2 } else { 1 }
-    }
-
-    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
-        let destination = header.destination();
-        let target = SwitchId(destination.0 / self.shape.nodes_per_switch);
-        let (mut here, mut target) = (here.0, target.0);
+    /// The hop towards the switch of `destination`, in class 0 or 1; `None` at that switch. `crossed` says whether the packet
+    /// has crossed the dateline of the dimension in which it came.
+    pub(super) fn towards(
+        &self,
+        here: SwitchId,
+        arrival: Arrival,
+        crossed: bool,
+        destination: NodeId,
+    ) -> Option<Hop> {
+        let target = destination.0 / self.shape.nodes_per_switch;
+        let (mut here, mut target) = (here.0, target);
         for (dimension, &size) in self.shape.dimensions.iter().enumerate() {
             let (at, to) = (here % size, target % size);
             (here, target) = (here / size, target / size);
@@ -82,13 +83,24 @@ impl Relation for DimensionOrder {
                 Direction::Higher => at + 1 == size,
                 Direction::Lower => at == 0,
             };
-            let crossed = self.shape.dimension_of(arrival.port) == Some(dimension) && arrival.class == 1;
+            let crossed = crossed && self.shape.dimension_of(arrival.port) == Some(dimension);
             let class = u8::from(self.has_dateline && (crosses || crossed));
-            return Candidate { hop: Hop { port: self.shape.port(dimension, direction), class }, header };
+            return Some(Hop { port: self.shape.port(dimension, direction), class });
         }
-        Candidate {
-            hop: Hop { port: PortId(destination.0 % self.shape.nodes_per_switch), class: arrival.class },
-            header,
-        }
+        None
+    }
+}
+
+impl Relation for DimensionOrder {
+    fn classes(&self) -> u32 {
+        if self.has_dateline { 2 } else { 1 }
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let destination = header.destination();
+        let into_node =
+            || Hop { port: PortId(destination.0 % self.shape.nodes_per_switch), class: arrival.class };
+        let hop = self.towards(here, arrival, arrival.class == 1, destination).unwrap_or_else(into_node);
+        Candidate { hop, header }
     }
 }

@@ -11,6 +11,7 @@ mod d_mod_k;
 mod destination_tag;
 mod dimension_order;
 mod dragonfly;
+mod error;
 mod header;
 mod hyperx;
 mod layered;
@@ -27,6 +28,7 @@ mod valiant;
 mod xgft;
 
 pub use balance::load_of_shortest;
+pub use error::RoutingError;
 pub use header::Header;
 pub use levels::{Classes, LEVELS, ServiceLevels};
 pub use route::Route;
@@ -177,7 +179,8 @@ pub enum RoutingKind {
     UgalG,
     /// The same as UGAL-L in a dragonfly, where the switch after a first local hop may change its mind (PAR).
     Par,
-    /// Valiant's: minimally by way of a group of a dragonfly, or a switch of a HyperX, that is drawn for each packet.
+    /// Valiant's: minimally by way of a group of a dragonfly, or a switch of a HyperX, a mesh or a torus, that is drawn for
+    /// each packet.
     Valiant,
     /// The only way through a unidirectional multistage network: a digit of the destination for each stage.
     DestinationTag,
@@ -188,69 +191,6 @@ pub enum RoutingKind {
     /// Forwarding tables from outside: see [`Routing::by_tables`].
     Tables,
 }
-
-/// Why a routing does not go with a topology.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RoutingError {
-    /// d-mod-k needs a fat tree.
-    NotATree,
-    /// Dimension order needs a mesh, torus or HyperX.
-    NotAGrid,
-    /// Destination tags need a unidirectional multistage network.
-    NotStages,
-    /// Routing-table buffers need the fat tree of Tianhe-2.
-    NotAThTree,
-    /// s-mod-k needs a fat tree, a k-ary n-tree or an XGFT.
-    NotAFullTree,
-    /// Valiant's routing and UGAL need a dragonfly or a HyperX.
-    NoIntermediates,
-    /// PAR and UGAL-G need a dragonfly.
-    NotADragonfly,
-    /// A way by an intermediate has more hops than a packet can carry.
-    TooLong,
-    /// Up*/down*, minimal and multi-path routing need links that lead both ways.
-    OneWay,
-    /// Up*/down*, minimal and multi-path routing have tables: see [`table_entries_max`]; and so have chips:
-    /// [`rtb::ITEMS_MAX`].
-    TooLarge,
-    /// The manager writes tables for trees: for routing-table buffers, d-mod-k and s-mod-k.
-    NoTables,
-    /// Forwarding tables have to be given, and to lead every packet to its destination: see [`ForwardingTables::check`].
-    Tables,
-}
-
-impl std::fmt::Display for RoutingError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RoutingError::NotATree => f.write_str("d-mod-k routing needs a fat tree"),
-            RoutingError::NotAGrid => {
-                f.write_str("dimension-order routing needs a mesh, a torus or a HyperX")
-            }
-            RoutingError::NotStages => {
-                f.write_str("destination-tag routing needs a unidirectional multistage network")
-            }
-            RoutingError::NotAThTree => f.write_str("routing-table buffers need the fat tree of Tianhe-2"),
-            RoutingError::NotAFullTree => {
-                f.write_str("s-mod-k routing needs a fat tree, a k-ary n-tree or an XGFT")
-            }
-            RoutingError::NoIntermediates => {
-                f.write_str("Valiant routing and UGAL need a dragonfly or a HyperX")
-            }
-            RoutingError::NotADragonfly => f.write_str("PAR and UGAL-G need a dragonfly"),
-            RoutingError::TooLong => {
-                write!(f, "a packet carries a way of at most {} hops", Route::HOPS)
-            }
-            RoutingError::OneWay => {
-                f.write_str("up*/down*, minimal and multi-path routing need links that lead both ways")
-            }
-            RoutingError::TooLarge => f.write_str("the tables of this routing are too large"),
-            RoutingError::NoTables => f.write_str("this routing has no tables around what is down"),
-            RoutingError::Tables => f.write_str("routing by tables needs tables that lead everywhere"),
-        }
-    }
-}
-
-impl std::error::Error for RoutingError {}
 
 /// The most pairs of a switch and a node for which `kind` has tables on what `settings` describe; `None` if it has none there.
 /// An entry takes two bytes, and laying a path into a layer more time than finding it.
@@ -278,7 +218,7 @@ pub fn classes(kind: RoutingKind, settings: &TopologySettings) -> Option<u32> {
         (RoutingKind::Valiant | RoutingKind::Ugal | RoutingKind::UgalG, TopologySettings::Dragonfly(_)) => {
             Some(3)
         }
-        (RoutingKind::Par, _) => Some(4),
+        (RoutingKind::Par, _) | (RoutingKind::Valiant, TopologySettings::Torus { .. }) => Some(4),
         (RoutingKind::Valiant | RoutingKind::Ugal | RoutingKind::Adaptive, _) => Some(2),
         _ => Some(1),
     }
@@ -346,7 +286,7 @@ fn relation(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>,
 /// The same of a routing by intermediates.
 fn by_intermediates(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Relation>, RoutingError> {
     use ugal::Ugal;
-    use valiant::{ValiantDragonfly, ValiantHyperX};
+    use valiant::{ValiantDragonfly, ValiantGrid, ValiantHyperX};
     let relation: Arc<dyn Relation> = match (kind, topology.shape()) {
         (RoutingKind::Par, Shape::Dragonfly(shape)) => {
             Arc::new(Ugal::local(ValiantDragonfly::progressive(shape)))
@@ -356,7 +296,10 @@ fn by_intermediates(kind: RoutingKind, topology: &Topology) -> Result<Arc<dyn Re
         (RoutingKind::Ugal, Shape::Dragonfly(shape)) => Arc::new(Ugal::local(ValiantDragonfly::new(shape))),
         (RoutingKind::Ugal, Shape::HyperX(shape)) => Arc::new(Ugal::local(ValiantHyperX::new(shape))),
         (_, Shape::Dragonfly(shape)) => Arc::new(ValiantDragonfly::new(shape)),
+        (RoutingKind::Ugal, _) => return Err(RoutingError::NoAlternatives),
         (_, Shape::HyperX(shape)) => Arc::new(ValiantHyperX::new(shape)),
+        // However long: the header of a packet on its way says no more than the intermediate, which routes hold.
+        (_, Shape::Grid(shape)) => return Ok(Arc::new(ValiantGrid::new(shape))),
         _ => return Err(RoutingError::NoIntermediates),
     };
     if relation.hops_max().is_some_and(|hops| hops > Route::HOPS) {
@@ -677,10 +620,25 @@ impl Routing {
         self.route_of(here, arrival, Header::to(destination))
     }
 
+    /// The same of a packet whose route so far is `spent`: see [`Route::is_continued`].
+    #[must_use]
+    pub fn continued(&self, spent: Route, here: SwitchId, arrival: Arrival, destination: NodeId) -> Route {
+        let header = Header::to(destination);
+        self.route_of(
+            here,
+            arrival,
+            if self.is_plain() { header } else { header.by_way_of(spent.by_way_of()) },
+        )
+    }
+
     fn route_of(&self, here: SwitchId, arrival: Arrival, mut header: Header) -> Route {
-        let mut route = Route::default();
+        let (mut route, first) = (Route::default(), header);
+        let mut shorter = route;
         let mut at = (here, arrival);
         for count in 0..Route::HOPS {
+            if count == Route::HOPS_BY_WAY {
+                shorter = route;
+            }
             let next = self.relation.next(at.0, at.1, header);
             (route, header) = (route.with(count, next.hop), next.header);
             match self.follow(at.0, next.hop) {
@@ -688,8 +646,16 @@ impl Routing {
                 None => return route.ended(count + 1, Route::ARRIVED),
             }
         }
-        assert!(self.is_plain(), "a route that is continued on the way knows its destination only");
-        route.ended(Route::HOPS, Route::CONTINUED)
+        if self.is_plain() {
+            return route.ended(Route::HOPS, Route::CONTINUED);
+        }
+        let says_no_more =
+            header == first && header == Header::to(header.destination()).by_way_of(header.via());
+        assert!(
+            says_no_more,
+            "a route that is continued on the way knows its destination and its intermediate only"
+        );
+        shorter.ended_by_way(Route::HOPS_BY_WAY, header.via())
     }
 }
 

@@ -5,13 +5,16 @@ use crate::PortId;
 use serde::{Deserialize, Serialize};
 
 /// The next few hops of a packet, first in the lowest bits: 6 bits of port and two of class each, and above the last a
-/// mark that says whether the packet has then arrived. A path longer than [`Route::HOPS`] is continued on the way.
+/// mark that says whether the packet has then arrived. A path longer than [`Route::HOPS`] is continued on the way; if it goes
+/// by way of an intermediate switch, the route holds [`Route::HOPS_BY_WAY`] hops, and above the mark that switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route(u64);
 
 impl Route {
     /// Hops that fit.
     pub const HOPS: u32 = 7;
+    /// Hops that fit beside an intermediate switch.
+    pub const HOPS_BY_WAY: u32 = 4;
     /// Classes that fit.
     pub const CLASSES: u32 = 1 << Self::CLASS_BITS;
     const PORT_BITS: u32 = 6;
@@ -19,6 +22,11 @@ impl Route {
     const DIGIT_BITS: u32 = Self::PORT_BITS + Self::CLASS_BITS;
     pub(super) const ARRIVED: u64 = 1;
     pub(super) const CONTINUED: u64 = 2;
+    /// The mark of a route by way of an intermediate switch, whose number stands above it, and above that a bit that is set:
+    /// so no other route is as long in bits.
+    const BY_WAY: u64 = 3;
+    const MARK_BITS: u32 = 2;
+    const NUMBER_BITS: u32 = 24;
 
     /// Whether it holds the hops of switches of so many `ports` with so many `classes` of virtual channels.
     #[must_use]
@@ -86,6 +94,19 @@ impl Route {
     #[inline]
     #[must_use]
     pub fn is_continued(self) -> bool {
-        self.0 == Self::CONTINUED
+        self.0 == Self::CONTINUED || self.0 >> (Self::MARK_BITS + Self::NUMBER_BITS) == 1
+    }
+
+    /// The route with its end after `count` hops, where it is to be continued by way of switch `number`.
+    pub(super) fn ended_by_way(self, count: u32, number: u32) -> Route {
+        debug_assert!(count <= Self::HOPS_BY_WAY && number < 1 << Self::NUMBER_BITS);
+        let end = 1 << Self::NUMBER_BITS | u64::from(number);
+        self.ended(count, end << Self::MARK_BITS | Self::BY_WAY)
+    }
+
+    /// The intermediate switch of a route that is to be continued; 0 where there is none.
+    pub(super) fn by_way_of(self) -> u32 {
+        debug_assert!(self.is_continued());
+        (self.0 >> Self::MARK_BITS & ((1 << Self::NUMBER_BITS) - 1)) as u32
     }
 }

@@ -550,6 +550,9 @@ fn by_intermediates(settings: &TopologySettings) -> Routing {
             assert_eq!(route.hop(), hop);
             assert!(u32::from(hop.class) < routing.classes());
             (at, route, hops) = (routing.follow(here, hop), route.rest(), hops + 1);
+            if let Some((here, arrival)) = at.filter(|_| route.is_continued()) {
+                route = routing.continued(route, here, arrival, node);
+            }
         }
         assert!(route.has_arrived() && hops <= routing.hops_max());
     }
@@ -584,6 +587,17 @@ fn valiant_takes_any_traffic_at_half_the_load() {
     assert_eq!(max(&routing(RoutingKind::DimensionOrder, &settings), &to_next), 4.0);
     let load = max(&by_intermediates(&settings), &to_next);
     assert!((load - 2.0).abs() < 1e-9, "{load}");
+    // Tornado traffic of a ring of eight: three hops of all packets go upwards. By way of any switch each channel carries twice
+    // what it does of uniform traffic, 8 / 8. (Dally and Towles, Principles and Practices, section 9.1.1.)
+    for (dimensions, tornado) in [(vec![8], 3.0), (vec![8, 3], 3.0)] {
+        let settings = TopologySettings::Torus { dimensions, nodes_per_switch: 1 };
+        let half_way = |source: NodeId, node: NodeId| {
+            f64::from(u8::from(source.0 / 8 == node.0 / 8 && (source.0 + 3) % 8 == node.0 % 8))
+        };
+        assert_eq!(max(&routing(RoutingKind::DimensionOrder, &settings), &half_way), tornado);
+        let valiant = by_intermediates(&settings);
+        assert_eq!((valiant.classes(), max(&valiant, &half_way)), (4, 2.0));
+    }
 }
 
 #[test]
@@ -596,6 +610,11 @@ fn valiant_goes_on_small_and_uneven_networks_too() {
         hyperx(&[3, 1, 2], &[1, 1, 2], 2),
         hyperx(&[2, 2, 3], &[1], 1),
         hyperx(&[1], &[1], 3),
+        TopologySettings::Mesh { dimensions: vec![4, 3], nodes_per_switch: 2 },
+        TopologySettings::Mesh { dimensions: vec![1], nodes_per_switch: 3 },
+        TopologySettings::Torus { dimensions: vec![2, 1, 3], nodes_per_switch: 2 },
+        TopologySettings::Torus { dimensions: vec![5, 4], nodes_per_switch: 1 },
+        TopologySettings::Torus { dimensions: vec![15], nodes_per_switch: 1 },
     ] {
         by_intermediates(&settings);
     }
@@ -604,6 +623,9 @@ fn valiant_goes_on_small_and_uneven_networks_too() {
     };
     assert_eq!(refused(hyperx(&[2, 2, 2, 2], &[1], 1)), RoutingError::TooLong);
     assert_eq!(refused(TopologySettings::Single { nodes: 2 }), RoutingError::NoIntermediates);
+    let torus = TopologySettings::Torus { dimensions: vec![4, 4], nodes_per_switch: 1 };
+    let ugal = Routing::new(RoutingKind::Ugal, Arc::new(Topology::build(&torus).unwrap()));
+    assert_eq!(ugal.unwrap_err(), RoutingError::NoAlternatives);
 }
 
 #[test]

@@ -113,9 +113,8 @@ mod tests {
     use super::super::{Hop, Routing, RoutingKind, Selection};
     use super::*;
     use crate::PortId;
-    use crate::dependency::{Channel, Dependencies, Verdict};
+    use crate::dependency::{Dependencies, Verdict};
     use crate::topology::{Arrangement, DragonflyShape, TopologySettings};
-    use std::collections::BTreeSet;
 
     fn dragonfly(groups: u32, [a, p, h]: [u32; 3]) -> TopologySettings {
         TopologySettings::Dragonfly(DragonflyShape {
@@ -136,19 +135,6 @@ mod tests {
         routing(kind, settings).with_selection(Selection::LeastLoaded)
     }
 
-    /// Whether the dependencies close no ring if classes of virtual channels are those that `class` makes of them.
-    fn is_acyclic(dependencies: &Dependencies, class: impl Fn(u8) -> u8) -> bool {
-        let laid = |channel: Channel| Channel { class: class(channel.class), ..channel };
-        let edges: BTreeSet<(Channel, Channel)> =
-            dependencies.iter().map(|(from, to)| (laid(from), laid(to))).collect();
-        let channels: BTreeSet<Channel> = edges.iter().flat_map(|&(from, to)| [from, to]).collect();
-        let channels: Vec<Channel> = channels.into_iter().collect();
-        let number = |channel: &Channel| channels.binary_search(channel).unwrap() as u32;
-        let mut rows = vec![Vec::new(); channels.len()];
-        edges.iter().for_each(|(from, to)| rows[number(from) as usize].push(number(to)));
-        crate::digraph::Digraph::new(rows).order().is_some()
-    }
-
     #[test]
     fn whatever_switches_select_packets_arrive_and_no_ring_closes() {
         for (kind, settings, classes) in [
@@ -165,24 +151,6 @@ mod tests {
             let dependencies = Dependencies::of(&routing);
             assert_eq!(dependencies.lost(), None, "{kind:?}");
             assert!(matches!(dependencies.verdict(), Verdict::Free(_)), "{kind:?} {settings:?}");
-        }
-    }
-
-    /// The classical numbers of virtual channels are needed: laid into one class fewer, rings close.
-    #[test]
-    fn one_class_fewer_closes_a_ring() {
-        for (kind, settings, classes) in [
-            (RoutingKind::Ugal, dragonfly(9, [4, 2, 2]), 3),
-            (RoutingKind::Ugal, hyperx(&[4, 4]), 2),
-            (RoutingKind::Par, dragonfly(9, [4, 2, 2]), 4),
-        ] {
-            let dependencies = Dependencies::of(&selecting(kind, &settings));
-            assert!(is_acyclic(&dependencies, |class| class));
-            for joined in 1..classes {
-                // This class and those above it move down by one.
-                let class = |class: u8| class - u8::from(class >= joined);
-                assert!(!is_acyclic(&dependencies, class), "{kind:?} without class {joined}");
-            }
         }
     }
 

@@ -1,5 +1,5 @@
-//! Valiant's routing in dragonflies and HyperX: minimally to an intermediate that is drawn for each packet, and minimally
-//! on from there. Whatever the traffic, what the channels carry is as for uniform traffic twice over.
+//! Valiant's routing in dragonflies, HyperX, meshes and tori: minimally to an intermediate that is drawn for each packet, and
+//! minimally on from there. Whatever the traffic, what the channels carry is as for uniform traffic twice over.
 //!
 //! Sources: Valiant, "A scheme for fast parallel communication", *SIAM J. Computing* 11(2), 1982; Kim, Dally, Scott and
 //! Abts, ISCA 2008, section 4.1 (VAL); Ahn et al., SC 2009, section 4.1.
@@ -10,13 +10,15 @@
 //! third; global ones of class 0 and 1: each hop is of a higher place in the order local 0, global 0, local 1, global 1,
 //! local 2. (Where a packet may choose once more after a local hop, as in PAR, one more class is for the hop after it: local 0,
 //! local 1, global 0, local 2, global 1, local 3.) In a **HyperX** the intermediate is any switch; dimension order has class 0
-//! on the way there and class 1 from there.
+//! on the way there and class 1 from there. In a **mesh or torus** it is any switch too, and each half of the way goes in
+//! dimension order: in a mesh in class 0 and then 1; in a torus in classes 0 and 1 of the datelines, and then in 2 and 3.
 
+use super::dimension_order::DimensionOrder;
 use super::dragonfly::exit;
 use super::ugal::{Intermediates, MINIMAL};
 use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
-use crate::topology::{DragonflyShape, HyperXShape};
+use crate::topology::{DragonflyShape, GridShape, HyperXShape};
 use crate::{PortId, SwitchId};
 use std::ops::Range;
 
@@ -219,5 +221,58 @@ impl Relation for ValiantHyperX {
         let place = node % self.shape.nodes_per_switch;
         let port = super::hyperx::port(&self.shape, here, SwitchId(target), place);
         Candidate { hop: Hop { port: port.unwrap_or(PortId(place)), class }, header }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ValiantGrid {
+    shape: GridShape,
+    halves: DimensionOrder,
+    switches: u32,
+}
+
+impl ValiantGrid {
+    pub(super) fn new(shape: &GridShape) -> Self {
+        let switches = shape.dimensions.iter().product();
+        ValiantGrid { shape: shape.clone(), halves: DimensionOrder::new(shape), switches }
+    }
+}
+
+impl Relation for ValiantGrid {
+    fn classes(&self) -> u32 {
+        2 * self.halves.classes()
+    }
+
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    fn hops_max(&self) -> Option<u32> {
+        let side = |&size: &u32| if self.shape.wraps { size / 2 } else { size - 1 };
+        Some(1 + 2 * self.shape.dimensions.iter().map(side).sum::<u32>())
+    }
+
+    fn start(&self, source: NodeId, destination: NodeId, draw: u64) -> Header {
+        Header::to(destination).by_way_of(drawn(source, destination, draw, self.switches))
+    }
+
+    fn starts(&self, _: NodeId, destination: NodeId) -> Vec<Header> {
+        (0..self.switches).map(|switch| Header::to(destination).by_way_of(switch)).collect()
+    }
+
+    fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
+        let (node, nodes) = (header.destination(), self.shape.nodes_per_switch);
+        let of_half = self.halves.classes() as u8;
+        let is_from_node = arrival.port.0 < nodes;
+        let was_there = !is_from_node && arrival.class >= of_half;
+        let is_beyond = was_there || here.0 == header.via();
+        // The dateline that was crossed on the way there is none on the way from there.
+        let crossed = !is_from_node && was_there == is_beyond && arrival.class % of_half == 1;
+        let target = if is_beyond { node } else { NodeId(header.via() * nodes) };
+        let hop = match self.halves.towards(here, arrival, crossed, target) {
+            Some(Hop { port, class }) => Hop { port, class: class + if is_beyond { of_half } else { 0 } },
+            None => Hop { port: PortId(node.0 % nodes), class: arrival.class },
+        };
+        Candidate { hop, header }
     }
 }

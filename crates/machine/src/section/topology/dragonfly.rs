@@ -67,6 +67,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         wired_classes: wired.iter().filter(|it| it.0).map(|(_, class)| (*class).to_owned()).collect(),
         ports: u64::from(nodes_per_switch + per_group - 1 + if groups > 1 { global_ports } else { 0 }),
         has_intermediates: true,
+        has_alternatives: true,
         ..Topology::plain(&DRAGONFLY, TopologySettings::Dragonfly(shape), nodes, switches)
     })
 }
@@ -81,6 +82,7 @@ pub(super) fn groups(
     let most = switches * global_ports + 1;
     let groups = values.count(&GROUPS).unwrap_or(most);
     if groups <= most {
+        warn_of_free_ports(values, (setting, switches), global_ports, groups, findings);
         return Some(groups);
     }
     let message = format!(
@@ -90,6 +92,40 @@ pub(super) fn groups(
     let problem = values.conflict(Code::OutOfRange, &[&GROUPS, setting, &GLOBAL_PORTS], message);
     findings.push(problem.expected(format!("at most {most} groups")));
     None
+}
+
+/// Every two groups are joined by as many links, so that global ports of each may be left over.
+fn warn_of_free_ports(
+    values: &Values,
+    (setting, switches): (&'static Setting, u32),
+    global_ports: u32,
+    groups: u32,
+    findings: &mut Diagnostics,
+) {
+    let all = switches * global_ports;
+    let Some(free) = all.checked_rem(groups - 1).filter(|&free| free > 0) else { return };
+    let each = all / (groups - 1);
+    let links = if each == 1 { "link" } else { "links" };
+    let message = format!(
+        "{free} of the {switches} x {global_ports} global ports of each group stay free: to each of {} other groups it has {each} {links}",
+        groups - 1
+    );
+    let problem = values.conflict(Code::UnevenGroups, &[&GROUPS, setting, &GLOBAL_PORTS], message);
+    findings.push(
+        problem.expected(format!("{} groups, which use all", numbers_of_groups(all, groups))).warning(),
+    );
+}
+
+/// Numbers of groups to which as many links of `all` lead from each: some around `groups`.
+fn numbers_of_groups(all: u32, groups: u32) -> String {
+    const EITHER_SIDE: usize = 3;
+    let evenly = |others: &u32| all.is_multiple_of(*others);
+    let mut numbers: Vec<u32> = (1..groups - 1).rev().filter(evenly).take(EITHER_SIDE).collect();
+    numbers.reverse();
+    numbers.extend((groups - 1..=all).filter(evenly).take(EITHER_SIDE));
+    let [first @ .., last] = &*numbers else { return String::new() };
+    let first: Vec<String> = first.iter().map(|others| (others + 1).to_string()).collect();
+    format!("{} or {}", first.join(", "), last + 1)
 }
 
 /// Which global port leads where.

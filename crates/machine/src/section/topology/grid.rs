@@ -66,6 +66,7 @@ fn grid(values: &Values, row: &'static Row, findings: &mut Diagnostics) -> Optio
         wired_classes,
         ports,
         longest_ring: longest.filter(|_| has_rings),
+        has_intermediates: true,
         ..Topology::plain(row, settings, nodes, switches)
     })
 }

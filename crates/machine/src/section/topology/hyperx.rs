@@ -55,6 +55,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         wired_classes: wired.clone().map(class).collect(),
         ports,
         has_intermediates: wired.clone().count() <= 3,
+        has_alternatives: wired.clone().count() <= 3,
         ..Topology::plain(
             &HYPERX,
             TopologySettings::HyperX { dimensions, links, nodes_per_switch },

@@ -132,6 +132,8 @@ pub(crate) struct Topology {
     pub(crate) has_parallel_links: bool,
     /// Whether packets can go by way of an intermediate that is drawn.
     pub(crate) has_intermediates: bool,
+    /// Whether a switch can choose between that and the shortest way.
+    pub(crate) has_alternatives: bool,
 }
 
 /// How large a rail is.
@@ -175,6 +177,7 @@ impl Topology {
             longest_ring: None,
             has_parallel_links: false,
             has_intermediates: false,
+            has_alternatives: false,
         }
     }
 }
