@@ -518,25 +518,7 @@ impl Fitter<'_> {
                     self.port(end, rail, until, PortFault::Lanes(first))?;
                 }
             }
-            FaultRule::BitErrors { of_petabit, link, rail } => {
-                let flit = probability_of_error(of_petabit, self.flit_bits);
-                let Some(link) = link else {
-                    if std::mem::replace(&mut self.errors.flit, flit) > 0 {
-                        return Err(
-                            "all links have bit errors already; expected one rule for them".to_owned()
-                        );
-                    }
-                    return Ok(());
-                };
-                for end in link.ends(self.fabric.topology())? {
-                    let (component, port) = self.component(end, rail)?;
-                    let has_some = |it: &ChannelRate| it.component == component && it.port == port;
-                    if self.errors.channels.iter().any(has_some) {
-                        return Err("that link has bit errors already; expected one rule for it".to_owned());
-                    }
-                    self.errors.channels.push(ChannelRate { component, port, flit });
-                }
-            }
+            FaultRule::BitErrors { of_petabit, link, rail } => self.bit_errors(of_petabit, link, rail)?,
             FaultRule::Undetected(_) if self.lanes.is_none() => {
                 return Err(format!("the checks of this machine's packets find every error; {CAN}"));
             }
@@ -557,6 +539,26 @@ impl Fitter<'_> {
                     latency: self.cycle(latency).0,
                 });
             }
+        }
+        Ok(())
+    }
+
+    /// Links get bits wrong, or one does.
+    fn bit_errors(&mut self, of_petabit: u64, link: Option<Place>, rail: u32) -> Result<(), String> {
+        let flit = probability_of_error(of_petabit, self.flit_bits);
+        let Some(link) = link else {
+            if std::mem::replace(&mut self.errors.flit, flit) > 0 {
+                return Err("all links have bit errors already; expected one rule for them".to_owned());
+            }
+            return Ok(());
+        };
+        for end in link.ends(self.fabric.topology())? {
+            let (component, port) = self.component(end, rail)?;
+            let has_some = |it: &ChannelRate| it.component == component && it.port == port;
+            if self.errors.channels.iter().any(has_some) {
+                return Err("that link has bit errors already; expected one rule for it".to_owned());
+            }
+            self.errors.channels.push(ChannelRate { component, port, flit });
         }
         Ok(())
     }
