@@ -140,7 +140,7 @@ class Machine:
         return other
 
     def check(
-        self, *, traffic: str | None = None, packet: str = "256B", outstanding: int | None = None
+        self, *, traffic: str | None = None, packet: str | None = None, outstanding: int | None = None
     ) -> CheckedMachine:
         """Checks the machine: what follows from it.
 
@@ -149,7 +149,7 @@ class Machine:
         traffic
             The pattern of traffic under which channel loads are expected; uniform unless given.
         packet
-            The packet of which latencies are told.
+            The packet of which latencies are told; 256B, or the MTU if that is less, unless given.
         outstanding
             Packets of a node that may be under way without their replies, with a pattern such as
             ``uniform(reply=64B)``; any number unless given.

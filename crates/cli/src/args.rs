@@ -185,9 +185,9 @@ impl RunArguments {
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) machine: MachineArguments,
-    /// Payload of the packets whose zero-load latency is shown
-    #[arg(long, value_name = "SIZE", default_value = "256B")]
-    pub(crate) packet: String,
+    /// Payload of the packets whose zero-load latency is shown: 256B, or the MTU if that is less, unless given
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) packet: Option<String>,
     /// Traffic whose load of each channel is shown: uniform (unless given), transpose, ... (see `flitway list`)
     #[arg(long, value_name = "PATTERN")]
     pub(crate) traffic: Option<String>,

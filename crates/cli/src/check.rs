@@ -70,9 +70,9 @@ fn examined_in(line: &Line, arguments: &CheckArguments) -> Result<(Session, Exam
     line.message(format!("{name}: builds the fabric"));
     let session = Session::new(machine, 1, 1);
     line.message(format!("{name}: follows every route: what waits for what, and what channels carry"));
-    let [traffic, outstanding] = [&arguments.traffic, &arguments.outstanding].map(Option::as_deref);
-    let examination =
-        Examination::new(&session, &arguments.packet, traffic, outstanding).map_err(Failure::workload)?;
+    let [packet, traffic, outstanding] =
+        [&arguments.packet, &arguments.traffic, &arguments.outstanding].map(Option::as_deref);
+    let examination = Examination::new(&session, packet, traffic, outstanding).map_err(Failure::workload)?;
     Ok((session, examination))
 }
 

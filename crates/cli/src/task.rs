@@ -46,7 +46,8 @@ pub(crate) fn prepared(arguments: &RunArguments, name: &str) -> Result<Prepared,
     inputs::keep(&inputs::outputs(arguments), machine.files.iter().chain(&named))?;
     let targets = Targets::new(arguments)?;
     report::probe(arguments)?;
-    let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
+    let graphs = GraphFiles::default();
+    let surroundings = Surroundings::of(&machine, &graphs);
     let workload = Workload::check(options, &surroundings).map_err(Failure::workload)?;
     for (option, is_given) in arguments.views() {
         if is_given && let Some(why) = without(workload.as_run(), option) {

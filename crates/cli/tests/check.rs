@@ -288,6 +288,36 @@ fn check_of_a_graph_names_the_cable_that_is_missing_and_gives_its_bisection() {
     assert!(text.contains("24 switches like switch 0: each has 1 node, 4 cables to each other\n"), "{text}");
 }
 
+/// Nobody has asked for packets of 256 B: of a machine whose MTU is less they are one MTU, and the output says so.
+#[test]
+fn packets_of_which_nothing_is_said_fit_a_small_mtu() {
+    let small = ["hpp-switch", "--set", "packet.mtu=128B"];
+    let checked = json(&[&["check"], &small[..]].concat());
+    assert_eq!(checked["facts"]["payload_bytes"], 128);
+    let shown = stdout(&flitway(&[&["check"], &small[..]].concat()));
+    assert!(shown.contains("of a packet of 128 B with nothing in its way"), "{shown}");
+    let short = ["--warm-up", "2us", "--duration", "5us"];
+    let measured = json(&[&["run"], &small[..], &["--load", "0.1"], &short].concat());
+    assert_eq!(measured["points"][0]["packet_bytes"], 128.0);
+    for workload in [
+        &["--multicast", "all", "--duration", "5us"][..],
+        &["--multicast", "all", "--barrier", "all"],
+        &["--barrier", "all", "--load", "0.1"],
+        &["--train", "0-1"],
+    ] {
+        let shown = stdout(&flitway(&[&["run"], &small[..], workload].concat()));
+        assert!(shown.contains("128B"), "{workload:?}: {shown}");
+    }
+    // What is asked for is what is meant.
+    let refused = flitway(&[&["check"], &small[..], &["--packet", "256B"]].concat());
+    assert!(
+        stderr(&refused).contains("--packet: `256B`: expected 1 B to the MTU, 128 B"),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(json(&["check", "hpp-switch"])["facts"]["payload_bytes"], 256);
+}
+
 #[test]
 fn check_uses_the_names_of_a_graph_file_and_says_what_it_does_not_compute() {
     scratch(

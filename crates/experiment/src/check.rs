@@ -263,8 +263,12 @@ impl Checker<'_> {
             .collect();
         let machine = self.machine(machine, settings);
         // Where the machine is wrong, what is wrong with the workload is said all the same.
-        let clock = machine.as_ref().map_or_else(stand_in, |(.., built)| Some(built.machine.clock))?;
-        let (options, workload) = self.workload(&written, clock)?;
+        let of = |built: &Built| (built.machine.clock, built.machine.packet.mtu_bytes);
+        let of_machine = match &machine {
+            Some((.., built)) => of(built),
+            None => (stand_in()?, u32::MAX),
+        };
+        let (options, workload) = self.workload(&written, of_machine)?;
         let (machine_name, set, built) = machine?;
         let key = key(&built.identity, &workload, seed);
         let point = Point { key, machine_name, set, machine: built.machine, options, workload, seed };
@@ -324,13 +328,17 @@ impl Checker<'_> {
         Some(Built { machine: Arc::new(machine), identity })
     }
 
-    fn workload(&mut self, given: &[Written], clock: Clock) -> Option<(WorkloadOptions, Workload)> {
+    fn workload(
+        &mut self,
+        given: &[Written],
+        (clock, mtu_bytes): (Clock, u32),
+    ) -> Option<(WorkloadOptions, Workload)> {
         let mut options = WorkloadOptions::default();
         for (name, text) in given {
             options.set(name, text.text.clone());
         }
         let options = options.within(&self.options.folder);
-        let surroundings = Surroundings { clock, graphs: &self.graphs };
+        let surroundings = Surroundings { clock, mtu_bytes, graphs: &self.graphs };
         if let Some(option) = Kind::of(&options).of_a_point
             && options.get(option).is_none()
         {

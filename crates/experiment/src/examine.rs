@@ -43,19 +43,22 @@ impl Examination {
     /// The pattern of traffic unless one is given.
     pub const TRAFFIC_DEFAULT: &str = "uniform";
 
-    /// Examines the machine of `session`, with packets of the size `packet`, the pattern `traffic` and so many packets
-    /// `outstanding`, all as written.
+    /// Examines the machine of `session`, with packets of the size `packet` (256 B, or the MTU if that is less, unless given),
+    /// the pattern `traffic` and so many packets `outstanding`, all as written.
     ///
     /// # Errors
     /// If these are wrong, or do not fit the machine.
     pub fn new(
         session: &Session,
-        packet: &str,
+        packet: Option<&str>,
         traffic: Option<&str>,
         outstanding: Option<&str>,
     ) -> Result<Self, Vec<Problem>> {
         let (machine, fabric) = (session.machine(), session.fabric());
-        let payload = payload(packet, machine.packet.mtu_bytes).map_err(|problem| vec![problem])?;
+        let mtu = machine.packet.mtu_bytes;
+        let unless_given = WorkloadOptions::default().fitted(mtu);
+        let packet = packet.unwrap_or_else(|| unless_given.text("packet"));
+        let payload = payload(packet, mtu).map_err(|problem| vec![problem])?;
         let pattern = traffic.unwrap_or(Self::TRAFFIC_DEFAULT);
         let fitted = match self::traffic(session, packet, pattern, outstanding) {
             // Uniform traffic needs two nodes; who asks for none is not told.
@@ -164,7 +167,8 @@ fn traffic(
     if let Some(text) = outstanding {
         options.set("outstanding", text);
     }
-    let surroundings = Surroundings { clock: session.machine().clock, graphs: &GraphFiles::default() };
+    let graphs = GraphFiles::default();
+    let surroundings = Surroundings::of(session.machine(), &graphs);
     let Workload::Traffic(workload) = Workload::check(&options, &surroundings)? else {
         unreachable!("what has a pattern is synthetic traffic")
     };

@@ -140,7 +140,8 @@ impl Point {
             }
         }
         let machine = Arc::new(Machine::load(name, &set).map_err(RunError::Machine)?);
-        let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
+        let graphs = GraphFiles::default();
+        let surroundings = Surroundings::of(&machine, &graphs);
         let workload = Workload::check(&options, &surroundings).map_err(RunError::Workload)?;
         let found = self::key(&identity(&machine), &workload, seed);
         if found != key {

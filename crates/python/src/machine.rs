@@ -41,7 +41,7 @@ pub(crate) fn check_machine<'py>(
     py: Python<'py>,
     source: Source,
     traffic: Option<String>,
-    packet: String,
+    packet: Option<String>,
     outstanding: Option<String>,
 ) -> PyResult<(String, Vec<Bound<'py, PyTuple>>)> {
     let examine = |_: &AtomicBool, _: &mut Tell<'_>| {
@@ -49,8 +49,9 @@ pub(crate) fn check_machine<'py>(
         memory::fits_machine(&machine, false).map_err(Failure::TooLarge)?;
         let warnings = fields(&machine.warnings);
         let session = Session::new(machine, 1, 1);
-        let examination = Examination::new(&session, &packet, traffic.as_deref(), outstanding.as_deref())
-            .map_err(Failure::Workload)?;
+        let examination =
+            Examination::new(&session, packet.as_deref(), traffic.as_deref(), outstanding.as_deref())
+                .map_err(Failure::Workload)?;
         Ok((examination.to_json(&session).to_string(), warnings))
     };
     let nobody = py.None().into_bound(py);

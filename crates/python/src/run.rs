@@ -99,7 +99,8 @@ impl Request {
     fn carry_out(&self, stop: &AtomicBool, tell: &mut dyn FnMut(Step)) -> Result<Done<Fields>, Failure> {
         let machine: Machine = self.source.check().map_err(Failure::Machine)?;
         memory::fits_machine(&machine, true).map_err(Failure::TooLarge)?;
-        let surroundings = Surroundings { clock: machine.clock, graphs: &GraphFiles::default() };
+        let graphs = GraphFiles::default();
+        let surroundings = Surroundings::of(&machine, &graphs);
         let workload = Workload::check(&self.options, &surroundings).map_err(Failure::Workload)?;
         let (has_page, trace_of, every) = &self.shown;
         let has_views = *has_page || trace_of.is_some() || every.is_some();

@@ -22,7 +22,7 @@ pub mod train;
 mod written;
 
 use flitway_engine::{Clock, Cycle};
-use flitway_machine::{nearest, units};
+use flitway_machine::{Machine, nearest, units};
 use std::path::{Path, PathBuf};
 
 pub use barrier::BarrierWorkload;
@@ -172,8 +172,18 @@ fn listed(items: impl Iterator<Item = String>, last: &str) -> String {
 pub struct Surroundings<'a> {
     /// The clock of the machine, in whose cycles times are.
     pub clock: Clock,
+    /// The largest payload of a packet of the machine, in bytes.
+    pub mtu_bytes: u32,
     /// The task graphs read so far.
     pub graphs: &'a GraphFiles,
+}
+
+impl<'a> Surroundings<'a> {
+    /// Those of `machine`.
+    #[must_use]
+    pub fn of(machine: &Machine, graphs: &'a GraphFiles) -> Self {
+        Surroundings { clock: machine.clock, mtu_bytes: machine.packet.mtu_bytes, graphs }
+    }
 }
 
 macro_rules! kinds {
@@ -234,6 +244,7 @@ impl Workload {
         options: &WorkloadOptions,
         surroundings: &Surroundings<'_>,
     ) -> Result<Workload, Vec<Problem>> {
+        let options = &options.fitted(surroundings.mtu_bytes);
         let kind = Kind::of(options);
         let given = options.given().map(|(name, _)| name);
         let misplaced: Vec<Problem> =

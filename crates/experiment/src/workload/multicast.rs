@@ -50,7 +50,7 @@ pub(super) const KIND: Kind = Kind {
             "multicast_packet",
             KindId::Multicast,
             ValueKind::Size,
-            "How large: {} (unless given) and whatever --packet takes",
+            "How large: {} (unless given, or the MTU if that is less) and whatever --packet takes",
         )
         .default("256B"),
         WorkloadOption::new(

@@ -4,6 +4,7 @@
 //! A new option is a row in its [`Kind`], and the code that uses it; `cargo xtask gen` brings the rest up to date.
 
 use super::{KINDS, Kind, KindId};
+use flitway_machine::units;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -95,10 +96,15 @@ pub fn argument(option: &str) -> String {
 /// What joins values of which none has two lines.
 pub(super) const LINES: &str = "\n";
 
+/// The options that are sizes of packets: one MTU unless given, if that is less than their default.
+const PACKETS: [&str; 2] = ["packet", "multicast_packet"];
+
 /// The options of a workload as they are written: `--warm-up 5us` is `warm_up` with the text `5us`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadOptions {
     texts: BTreeMap<&'static str, String>,
+    /// What the size of packets is unless given, where it is not the default: see [`WorkloadOptions::fitted`].
+    packet: Option<String>,
 }
 
 /// The sections of the help, synthetic traffic first, with the options of each, its own first.
@@ -161,7 +167,21 @@ impl WorkloadOptions {
     /// The text of the option `name`: what is given, or what it is unless given.
     #[must_use]
     pub fn text(&self, name: &str) -> &str {
-        self.get(name).unwrap_or_else(|| default_of(name))
+        let fitted = self.packet.as_deref().filter(|_| PACKETS.contains(&name));
+        self.get(name).or(fitted).unwrap_or_else(|| default_of(name))
+    }
+
+    /// The same for a machine whose packets have a payload of at most `mtu_bytes`: packets are no larger unless given.
+    #[must_use]
+    pub fn fitted(&self, mtu_bytes: u32) -> Self {
+        let usual = units::size(default_of(PACKETS[0])).unwrap_or(u64::MAX);
+        let is_less = u64::from(mtu_bytes) < usual;
+        WorkloadOptions { packet: is_less.then(|| format!("{mtu_bytes}B")), ..self.clone() }
+    }
+
+    /// None given, and what they are unless given as here.
+    pub(super) fn none_given(&self) -> Self {
+        WorkloadOptions { packet: self.packet.clone(), ..WorkloadOptions::default() }
     }
 
     /// The options that are loads, over which a run sweeps.

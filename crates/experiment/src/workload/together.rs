@@ -99,7 +99,7 @@ pub(super) fn part(
     by: &str,
     its_own: impl Fn(&WorkloadOption) -> bool,
 ) -> WorkloadOptions {
-    let mut part = WorkloadOptions::default();
+    let mut part = options.none_given();
     for option in kind.taken().into_iter().filter(|option| its_own(option)) {
         let from = if option.name == BY[0] { by } else { option.name };
         if let Some(text) = options.get(from) {

@@ -50,7 +50,7 @@ pub(super) const KIND: Kind = Kind {
             "packet",
             KindId::Traffic,
             ValueKind::Size,
-            "How large: {} (unless given), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)",
+            "How large: {} (unless given, or the MTU if that is less), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)",
         )
         .default("256B"),
         WorkloadOption::new(
