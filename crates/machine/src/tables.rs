@@ -169,6 +169,11 @@ impl<'a> Names<'a> {
     }
 }
 
+/// The place of a line that begins with `keyword`.
+fn span(keyword: &Name, rest: &[Name]) -> Range<usize> {
+    keyword.span.start..rest.last().map_or(keyword.span.end, |word| word.span.end)
+}
+
 impl<'a> Reader<'a> {
     fn new(source: &'a Arc<Source>, topology: &Topology, graph: Option<&'a GraphFile>) -> Self {
         let [switch_names, node_names]: [&[String]; 2] =
@@ -209,7 +214,7 @@ impl<'a> Reader<'a> {
                 self.current = Some(Vec::new());
                 let switches = self.all(&self.switches, rest)?.into_iter().map(SwitchId);
                 let current = self.current.insert(switches.collect());
-                let span = keyword.span.start..rest.last().map_or(keyword.span.end, |word| word.span.end);
+                let span = span(keyword, rest);
                 current.iter().for_each(|switch| _ = self.headings.insert(*switch, span.clone()));
                 Ok(())
             }
@@ -292,7 +297,7 @@ impl<'a> Reader<'a> {
         let number = port.text.parse::<u16>().ok().filter(|port| *port < u16::MAX).ok_or_else(|| {
             self.wrong(&port.span, format!("`{}` is not a port number", show(&port.text)), TO)
         })?;
-        let span = keyword.span.start..rest.last().map_or(keyword.span.end, |word| word.span.end);
+        let span = span(keyword, rest);
         for (here, node) in self.pairs(&nodes) {
             if let Some(first) = self.places.insert((here, node), span.clone()) {
                 return Err(self.twice(&span, &first, "a port", here, node));
@@ -337,8 +342,19 @@ impl<'a> Reader<'a> {
     ) -> Box<Diagnostic> {
         let (switch, node) = (self.switch(here), self.node(node));
         let message = format!("{switch} has {what} for {node} already");
+        self.second(span, first, message, "one line for each switch and node")
+    }
+
+    /// That a line says something that the one at `first` has said.
+    fn second(
+        &self,
+        span: &Range<usize>,
+        first: &Range<usize>,
+        message: String,
+        expected: &str,
+    ) -> Box<Diagnostic> {
         let problem = Diagnostic::error(Code::TableTwice, self.at(span), message);
-        Box::new(problem.related(self.at(first), "first here").expected("one line for each switch and node"))
+        Box::new(problem.related(self.at(first), "first here").expected(expected))
     }
 
     fn switch(&self, switch: SwitchId) -> String {

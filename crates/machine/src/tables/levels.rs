@@ -1,6 +1,6 @@
 //! Lines of service levels in a file of forwarding tables.
 
-use super::{Parsed, Reader};
+use super::{Parsed, Reader, span};
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Location, Source};
 use crate::graph::statement::Name;
@@ -42,10 +42,6 @@ impl Levels {
     pub(super) fn place(&self, source: &Arc<Source>) -> Location {
         self.first.clone().map_or_else(|| Location::whole(source), |span| Location::new(source, span))
     }
-}
-
-fn span(keyword: &Name, rest: &[Name]) -> Range<usize> {
-    keyword.span.start..rest.last().map_or(keyword.span.end, |word| word.span.end)
 }
 
 impl Reader<'_> {
@@ -120,17 +116,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn second(
-        &self,
-        span: &Range<usize>,
-        first: &Range<usize>,
-        message: String,
-        expected: &str,
-    ) -> Box<Diagnostic> {
-        let problem = Diagnostic::error(Code::TableTwice, self.at(span), message);
-        Box::new(problem.related(self.at(first), "first here").expected(expected))
-    }
-
     /// The class of each level from 0 on, `-` for none; further levels have none.
     fn class_list(&self, keyword: &Name, words: &[Name]) -> Parsed<Classes> {
         if words.is_empty() || words.len() > LEVELS {
@@ -188,6 +173,7 @@ impl Reader<'_> {
                 }
             }
         }
-        self.tables.set_levels(self.levels.found.clone());
+        let found = std::mem::replace(&mut self.levels.found, ServiceLevels::new(0, 0));
+        self.tables.set_levels(found);
     }
 }
