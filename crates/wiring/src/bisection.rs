@@ -9,6 +9,7 @@
 //! are drawn.
 
 use crate::cables::Cables;
+use crate::drawn;
 use crate::topology::Topology;
 use std::collections::BinaryHeap;
 
@@ -151,14 +152,11 @@ fn searched(cables: &Cables) -> u64 {
     found.min().expect("there are orders") as u64
 }
 
-/// A number below `bound`, from SplitMix64.
-fn below(state: &mut u64, bound: u64) -> usize {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^= mixed >> 31;
-    ((u128::from(mixed) * u128::from(bound)) >> u64::BITS) as usize
+/// The next number of a sequence, below `bound`.
+fn below(key: &mut u64, bound: u64) -> usize {
+    let number = drawn::below(*key, bound) as usize;
+    *key = key.wrapping_add(drawn::STEP);
+    number
 }
 
 /// The switches in `order`, half of the nodes below.

@@ -14,6 +14,7 @@ mod cables;
 pub mod dependency;
 mod destination;
 pub mod digraph;
+mod drawn;
 pub mod multicast;
 mod node_set;
 pub mod pattern;

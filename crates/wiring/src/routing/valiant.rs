@@ -18,19 +18,15 @@ use super::dragonfly::exit;
 use super::ugal::{Intermediates, MINIMAL};
 use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
+use crate::drawn::below;
 use crate::topology::{DragonflyShape, GridShape, HyperXShape};
 use crate::{PortId, SwitchId};
 use std::ops::Range;
 
 /// A number below `bound` from what a packet has drawn, and from where it goes.
 pub(super) fn drawn(source: NodeId, destination: NodeId, draw: u64, bound: u32) -> u32 {
-    // SplitMix64 of all three.
     let key = draw ^ u64::from(source.0) << 40 ^ u64::from(destination.0) << 20;
-    let mut state = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    state ^= state >> 31;
-    ((u128::from(state) * u128::from(bound)) >> u64::BITS) as u32
+    below(key, bound.into()) as u32
 }
 
 #[derive(Debug)]
