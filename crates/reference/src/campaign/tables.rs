@@ -30,7 +30,8 @@ pub(super) fn routing(kind: RoutingKind, topology: Arc<Topology>) -> Result<Rout
 /// them. No cycle of channels closes whatever the classes are.
 fn with_levels(topology: &Arc<Topology>) -> Result<Option<ForwardingTables>, RoutingError> {
     let up_down = Routing::new(RoutingKind::UpDown, Arc::clone(topology))?;
-    let mut tables = ForwardingTables::of(&up_down).filter(|_| up_down.hops_max() <= Route::HOPS);
+    let tables = ForwardingTables::of(&up_down).filter(|_| up_down.hops_max() <= Route::HOPS);
+    let Some(mut tables) = tables else { return Ok(None) };
     let mut stream = Stream::new(0, 0, Purpose::Test);
     let mut levels = ServiceLevels::new(topology.switches(), topology.nodes());
     let classes = 1 + topology.switches() / 4 % Route::CLASSES;
@@ -45,8 +46,8 @@ fn with_levels(topology: &Arc<Topology>) -> Result<Option<ForwardingTables>, Rou
             levels.set_classes(here, Some(pair), classes);
         }
     }
-    tables.iter_mut().for_each(|tables| tables.set_levels(levels.clone()));
-    Ok(tables)
+    tables.set_levels(levels);
+    Ok(Some(tables))
 }
 
 /// Random shortest ways. Each hop has the class of the links that are left, the fewer the higher, so that packets never wait
