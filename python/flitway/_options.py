@@ -21,7 +21,8 @@ class WorkloadOptions(TypedDict, total=False):
     `uniform(reply=64B)` has each packet answered."""
 
     packet: str
-    """How large: 256B (unless given, or the MTU if that is less), bimodal(64B, 1KiB, 20%), range(8B, 1KiB), file(sizes.txt)."""
+    """How large: 256B (unless given, or the MTU if that is less), bimodal(64B, 1KiB, 20%), range(8B, 1KiB),
+    file(sizes.txt)."""
 
     arrival: str
     """When: bernoulli (unless given), exponential, bursts(...), periodic, saturating."""
