@@ -1,15 +1,15 @@
 //! What `flitway check` prints of the pattern of the cables of a graph.
 
-use crate::channels::Names;
 use crate::table::plural;
 use flitway_wiring::SwitchId;
 use flitway_wiring::pattern::{Departure, Pattern, Role, Untold};
+use flitway_wiring::topology::Names;
 
 /// Roles, departures and cables that are printed; JSON has all.
 const PRINTED: usize = 16;
 
 /// The section on the `pattern`; nothing without one.
-pub(crate) fn cabling_section(pattern: Option<&Pattern>, names: &Names<'_>) -> String {
+pub(crate) fn cabling_section(pattern: Option<&Pattern>, names: &Names) -> String {
     let Some(pattern) = pattern else { return String::new() };
     let mut lines = vec!["Cabling".to_owned()];
     if pattern.roles.is_empty() {
@@ -44,15 +44,20 @@ fn first(mut lines: Vec<String>, what: &str) -> Vec<String> {
     lines
 }
 
-fn named(switch: SwitchId, names: &Names<'_>) -> String {
-    match names.given(switch) {
+/// The name that a graph file gives it.
+fn given(switch: SwitchId, names: &Names) -> Option<&str> {
+    names.switches().get(switch.index()).map(String::as_str)
+}
+
+fn named(switch: SwitchId, names: &Names) -> String {
+    match given(switch, names) {
         Some(name) => name.to_owned(),
         None => format!("switch {switch}"),
     }
 }
 
 /// What the switches of each role are called: `leaf*` if the names of all, and of no others, begin so.
-fn labels(pattern: &Pattern, names: &Names<'_>) -> Vec<String> {
+fn labels(pattern: &Pattern, names: &Names) -> Vec<String> {
     let stems: Vec<Option<&str>> = pattern.roles.iter().map(|role| stem(role, names)).collect();
     let label = |(place, role): (usize, &Role)| {
         let others = || stems.iter().enumerate().filter(|&(other, _)| other != place);
@@ -66,9 +71,9 @@ fn labels(pattern: &Pattern, names: &Names<'_>) -> Vec<String> {
 }
 
 /// What all names of a role begin with, before digits.
-fn stem<'a>(role: &Role, names: &Names<'a>) -> Option<&'a str> {
+fn stem<'a>(role: &Role, names: &'a Names) -> Option<&'a str> {
     let stem_of = |name: &'a str| name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let mut stems = role.switches.iter().map(|&switch| names.given(switch).map(stem_of));
+    let mut stems = role.switches.iter().map(|&switch| given(switch, names).map(stem_of));
     let first = stems.next()??;
     (!first.is_empty() && stems.all(|stem| stem == Some(first))).then_some(first)
 }
@@ -107,7 +112,7 @@ fn verdict(pattern: &Pattern) -> String {
     }
 }
 
-fn departure_line(it: &Departure, role: &Role, labels: &[String], names: &Names<'_>) -> String {
+fn departure_line(it: &Departure, role: &Role, labels: &[String], names: &Names) -> String {
     let has = match it.towards {
         Some(towards) => {
             let ends =
@@ -127,7 +132,7 @@ fn departure_line(it: &Departure, role: &Role, labels: &[String], names: &Names<
     format!("{} has {has} where {others}", named(it.switch, names))
 }
 
-fn untold_line(untold: &Untold, names: &Names<'_>) -> String {
+fn untold_line(untold: &Untold, names: &Names) -> String {
     let list =
         |switches: &[SwitchId]| switches.iter().map(|&it| named(it, names)).collect::<Vec<_>>().join(", ");
     let [one, other] = &untold.between;

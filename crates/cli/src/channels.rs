@@ -6,55 +6,20 @@ use flitway_fabric::headroom::Headroom;
 use flitway_machine::Machine;
 use flitway_report::channels::{Allowed, Answers, ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
 use flitway_report::session::Session;
+use flitway_wiring::Destination;
 use flitway_wiring::dependency::Cycle;
-use flitway_wiring::topology::End;
+use flitway_wiring::topology::{End, Names};
 use flitway_wiring::worst::Worst;
-use flitway_wiring::{Destination, NodeId, SwitchId};
 
 /// Dependencies of a cycle that are printed; JSON has all.
 const PRINTED: usize = 32;
-
-/// What switches and nodes are called: by the graph file, or by number.
-pub(crate) struct Names<'a> {
-    switches: &'a [String],
-    nodes: &'a [String],
-}
-
-impl<'a> Names<'a> {
-    pub(crate) fn of(machine: &'a Machine) -> Self {
-        match &machine.graph {
-            Some(graph) => Names { switches: &graph.switch_names, nodes: &graph.node_names },
-            None => Names { switches: &[], nodes: &[] },
-        }
-    }
-
-    /// The name that the graph file gives it.
-    pub(crate) fn given(&self, switch: SwitchId) -> Option<&'a str> {
-        self.switches.get(switch.index()).map(String::as_str)
-    }
-
-    fn switch(&self, switch: SwitchId) -> String {
-        self.switches.get(switch.index()).cloned().unwrap_or_else(|| switch.to_string())
-    }
-
-    fn node(&self, node: NodeId) -> String {
-        self.nodes.get(node.index()).cloned().unwrap_or_else(|| node.to_string())
-    }
-
-    fn end(&self, end: End) -> String {
-        match end {
-            End::Node(node) => format!("node {}", self.node(node)),
-            End::Switch(switch, port) => format!("switch {} port {port}", self.switch(switch)),
-        }
-    }
-}
 
 /// Whether the machine can deadlock, why, and what helps; and whether credits suffice.
 pub(crate) fn waiting_section(
     session: &Session,
     waiting: Option<&Waiting>,
     headroom: Headroom,
-    names: &Names<'_>,
+    names: &Names,
 ) -> String {
     let mut lines = vec!["Deadlock".to_owned()];
     match waiting {
@@ -97,7 +62,7 @@ pub(crate) fn waiting_section(
 }
 
 /// The channels of a cycle, and a route for each that takes it and the next one.
-fn picture(cycle: &Cycle, names: &Names<'_>) -> String {
+fn picture(cycle: &Cycle, names: &Names) -> String {
     let count = cycle.dependencies.len();
     let size = if cycle.is_smallest {
         "the smallest cycle"
@@ -178,7 +143,7 @@ pub(crate) fn loads_section(
     pattern: &str,
     loads: Option<&ChannelLoads>,
     fabric: &Fabric,
-    names: &Names<'_>,
+    names: &Names,
 ) -> String {
     let Some(loads) = loads else {
         let reason = if fabric.nodes() > LOADS_NODES_MAX {
@@ -238,7 +203,7 @@ fn window(allowed: Allowed) -> String {
 }
 
 /// What was found to be the worst permutation.
-pub(crate) fn worst_line(worst: &Worst, names: &Names<'_>) -> String {
+pub(crate) fn worst_line(worst: &Worst, names: &Names) -> String {
     let Worst { channel, load, is_exact, .. } = worst;
     let sure = if *is_exact {
         "no permutation loads a channel more"

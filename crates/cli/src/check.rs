@@ -2,7 +2,7 @@
 
 use crate::args::{CheckArguments, Deny};
 use crate::cabling::cabling_section;
-use crate::channels::{Names, loads_section, waiting_section, worst_line};
+use crate::channels::{loads_section, waiting_section, worst_line};
 use crate::failure::Failure;
 use crate::inputs;
 use crate::layout::fitted;
@@ -42,7 +42,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     }
     match examination.waiting.as_ref().and_then(|waiting| waiting.lost()) {
         Some(lost) => {
-            let (source, node) = (lost.source, lost.destination);
+            let names = session.fabric().topology().names();
+            let (source, node) = (names.node(lost.source), names.node(lost.destination));
             let message =
                 format!("a packet from node {source} to node {node} does not arrive: {}", how(lost.how));
             Err(Failure::Fault(format!("fault: {message}")))
@@ -96,11 +97,11 @@ fn refuse(target: &Target, failure: &Failure) -> Result<(), Failure> {
 /// What is printed of `examination`.
 fn shown(session: &Session, examination: &Examination) -> String {
     let Examination { facts, bill, cabling, waiting, headroom, pattern, loads, worst } = examination;
-    let names = Names::of(session.machine());
-    let waiting = waiting_section(session, waiting.as_ref(), *headroom, &names);
-    let loads = loads_section(pattern, loads.as_ref(), session.fabric(), &names);
-    let worst = worst.as_ref().map_or_else(String::new, |worst| worst_line(worst, &names));
-    let cabling = cabling_section(cabling.as_ref(), &names);
+    let names = session.fabric().topology().names();
+    let waiting = waiting_section(session, waiting.as_ref(), *headroom, names);
+    let loads = loads_section(pattern, loads.as_ref(), session.fabric(), names);
+    let worst = worst.as_ref().map_or_else(String::new, |worst| worst_line(worst, names));
+    let cabling = cabling_section(cabling.as_ref(), names);
     let cost = cost_section(session.fabric());
     let (facts, bill) = (table::facts(session, facts), table::bill(bill));
     fitted(&format!("{facts}\n\n{bill}\n\n{cabling}{waiting}{cost}\n\n{loads}{worst}"), 2)

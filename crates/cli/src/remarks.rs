@@ -205,7 +205,7 @@ fn told(fullest: &Fullest) -> String {
     };
     format!(
         "{}, about {}{}; used channels {} about {} in the mean{contrast}",
-        fullest.channel,
+        fullest.name,
         percent(fullest.taken),
         if fullest.has_adverts { " with adverts" } else { "" },
         fullest.channel.stage().place(),

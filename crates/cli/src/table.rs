@@ -40,7 +40,7 @@ pub(crate) fn traffic_header(
             "\nsilent, since the pattern sends them to nobody else: {}; offered is per sending node, accepted per node, and so \
              up to {:.3} of it",
             plural(silent, "node", "s"),
-            sending_part(session.scale().nodes, silent)
+            sending_part(session.fabric().nodes(), silent)
         );
     }
     text.push_str(&remarks::above_one(&workload.loads, true));
@@ -129,7 +129,7 @@ pub(crate) fn definitions(
     if layout::has_column(&COLUMNS, "network ns") {
         text.push_str("\nnetwork            head leaves the source to last flit delivered; mean");
     }
-    let (nodes, silent) = (session.scale().nodes, traffic.destinations().silent_nodes());
+    let (nodes, silent) = (session.fabric().nodes(), traffic.destinations().silent_nodes());
     if workload.loads != [Load::Max] {
         text.push_str(&remarks::created(points, sending_part(nodes, silent)));
     }

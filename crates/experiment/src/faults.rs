@@ -8,7 +8,9 @@ use flitway_fabric::link::lanes::Lanes;
 use flitway_fabric::observer::component_at;
 use flitway_fabric::{ChannelRate, ErrorRule, Fabric, Faults, LinkErrors, SentKind};
 use flitway_machine::units::Dimension;
-use flitway_machine::{Machine, Place, Value, input, lane_states, probability_of_error, units};
+use flitway_machine::{
+    Machine, Place, Value, input, lane_states, probability_of_error, switch_called, units,
+};
 use flitway_report::faults::{FaultPlan, ManagerSettings};
 use flitway_report::session::Session;
 use flitway_wiring::topology::{End, LinkId};
@@ -78,7 +80,7 @@ const DOWN: Entry = Entry {
         LINK,
         Parameter {
             name: "switch",
-            expected: "the number of a switch, from 0",
+            expected: "the number of a switch, from 0, or its name in the graph file",
             default: Some(""),
             doc: "The switch that dies, instead of a link.",
         },
@@ -199,7 +201,7 @@ pub enum FaultRule {
     /// A link is cut.
     Cut { link: Place, rail: u32, at: u64, until: Option<u64> },
     /// A switch dies.
-    Dead { switch: u32, rail: u32, at: u64 },
+    Dead { switch: String, rail: u32, at: u64 },
     /// Lanes work less well.
     Lanes { link: Place, rail: u32, good: Option<u32>, gigabits: Option<u32>, at: u64, until: Option<u64> },
     /// Bits are wrong, so many in 10^15: on a link of a rail, or on all.
@@ -256,7 +258,7 @@ fn expecting(error: ChoiceError, expected: &'static str) -> ChoiceError {
 fn down(choice: &Choice) -> Result<FaultRule, ChoiceError> {
     const ALONE: &str = "nothing beside `switch`: a switch that dies is dead for ever";
     const ONE: &str = "a link by one of its ends, `down(link=\"node 12\")`, or a switch, `down(switch=48)`";
-    let switch = choice.value(1, given(number))?;
+    let switch = choice.value(1, given(|text| Some(text.to_owned())))?;
     let ((at, until), rail) = (times(choice, 2)?, choice.value(4, number)?);
     let is_empty = |place| choice.value(place, |text| text.is_empty().then_some(()));
     match switch {
@@ -289,10 +291,9 @@ fn bit_errors(choice: &Choice) -> Result<FaultRule, ChoiceError> {
         _ => probability(text),
     };
     let (of_petabit, link) = (choice.value(0, rate)?, choice.value(1, given(Place::parse))?);
-    if link.is_none() && choice.is_given(2) {
-        needed(BIT_ERRORS.name, &LINK, link)?;
-    }
-    Ok(FaultRule::BitErrors { of_petabit, link, rail: choice.value(2, number)? })
+    let rail = choice.value(2, number)?;
+    let link = if choice.is_given(2) { Some(needed(BIT_ERRORS.name, &LINK, link)?) } else { link };
+    Ok(FaultRule::BitErrors { of_petabit, link, rail })
 }
 
 fn undetected(choice: &Choice) -> Result<FaultRule, ChoiceError> {
@@ -486,7 +487,7 @@ impl Fitter<'_> {
 
     fn add(&mut self, rule: &FaultRule) -> Result<(), String> {
         match *rule {
-            FaultRule::Cut { link, rail, at, until } => {
+            FaultRule::Cut { ref link, rail, at, until } => {
                 let ends = link.ends(self.fabric.topology())?;
                 if !self.cut.insert((rail, self.fabric.topology().link_of(ends[0]), at)) {
                     return Err("that link is cut at that time already; expected one rule for it".to_owned());
@@ -498,13 +499,10 @@ impl Fitter<'_> {
                     }
                 }
             }
-            FaultRule::Dead { switch, rail, .. } if !self.dead.insert((rail, switch)) => {
-                return Err(
-                    "that switch dies already, and is dead for ever; expected one rule for it".to_owned()
-                );
+            FaultRule::Dead { ref switch, rail, at } => {
+                self.kill(switch_called(switch, self.fabric.topology())?, rail, at)?;
             }
-            FaultRule::Dead { switch, rail, at } => self.kill(switch, rail, at)?,
-            FaultRule::Lanes { link, rail, good, gigabits, at, until } => {
+            FaultRule::Lanes { ref link, rail, good, gigabits, at, until } => {
                 let Some(lanes) = self.lanes.clone() else {
                     return Err(format!(
                         "links of this machine have no lanes that are trained one by one; {CAN}"
@@ -518,7 +516,9 @@ impl Fitter<'_> {
                     self.port(end, rail, until, PortFault::Lanes(first))?;
                 }
             }
-            FaultRule::BitErrors { of_petabit, link, rail } => self.bit_errors(of_petabit, link, rail)?,
+            FaultRule::BitErrors { of_petabit, ref link, rail } => {
+                self.bit_errors(of_petabit, link.as_ref(), rail)?;
+            }
             FaultRule::Undetected(_) if self.lanes.is_none() => {
                 return Err(format!("the checks of this machine's packets find every error; {CAN}"));
             }
@@ -528,7 +528,7 @@ impl Fitter<'_> {
             FaultRule::Undetected(of_a_quadrillion) => {
                 self.errors.undetected = probability_of_error(of_a_quadrillion, 1);
             }
-            FaultRule::Corrupted { kind, link, rail, nth } => {
+            FaultRule::Corrupted { kind, ref link, rail, nth } => {
                 let [end, _] = link.ends(self.fabric.topology())?;
                 let (component, port) = self.component(end, rail)?;
                 self.errors.rules.push(ErrorRule { component, port, kind, nth });
@@ -544,7 +544,7 @@ impl Fitter<'_> {
     }
 
     /// Links get bits wrong, or one does.
-    fn bit_errors(&mut self, of_petabit: u64, link: Option<Place>, rail: u32) -> Result<(), String> {
+    fn bit_errors(&mut self, of_petabit: u64, link: Option<&Place>, rail: u32) -> Result<(), String> {
         let flit = probability_of_error(of_petabit, self.flit_bits);
         let Some(link) = link else {
             if std::mem::replace(&mut self.errors.flit, flit) > 0 {
@@ -579,10 +579,10 @@ impl Fitter<'_> {
     }
 
     /// A switch dies, and its neighbours hear nothing more than what is on the cables.
-    fn kill(&mut self, switch: u32, rail: u32, at: u64) -> Result<(), String> {
-        let (topology, here) = (self.fabric.topology(), SwitchId(switch));
-        if switch >= topology.switches() {
-            return Err(format!("there is no switch {switch}: a rail has {}, from 0", topology.switches()));
+    fn kill(&mut self, here: SwitchId, rail: u32, at: u64) -> Result<(), String> {
+        let topology = self.fabric.topology();
+        if !self.dead.insert((rail, here.0)) {
+            return Err("that switch dies already, and is dead for ever; expected one rule for it".to_owned());
         }
         let (component, _) = self.component(End::Switch(here, PortId(0)), rail)?;
         let dies = self.cycle(at);

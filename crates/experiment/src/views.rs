@@ -90,7 +90,7 @@ impl Views<'_> {
         every: Option<&str>,
         stop: &AtomicBool,
     ) -> Result<impl Iterator<Item = String> + use<>, Problem> {
-        let clock = self.session.machine().clock;
+        let (clock, names) = (self.session.machine().clock, self.session.fabric().topology().names().clone());
         let every = every.map(|text| interval(text, clock)).transpose()?;
         let runs = (0..self.measured.len()).step_by(self.workload().entries_of_a_run());
         let follow = |place: usize| {
@@ -102,7 +102,7 @@ impl Views<'_> {
         let watched = self.workload().follow(self.session, &follows, stop);
         let rows = watched.into_iter().flat_map(move |(place, watches)| {
             let registers = Watch::join_registers(watches);
-            let rows = registers.iter().flat_map(|it| it.rows(clock));
+            let rows = registers.iter().flat_map(|it| it.rows(clock, &names));
             rows.map(|row| format!("{place},{}\n", row.join(","))).collect::<Vec<String>>()
         });
         Ok(std::iter::once(format!("point,{}\n", Registers::COLUMNS.join(","))).chain(rows))
@@ -145,30 +145,45 @@ pub fn interval(text: &str, clock: Clock) -> Result<u64, Problem> {
 /// # Errors
 /// If it names nothing that is there.
 pub fn selection(text: &str, fabric: &Fabric, details: Option<&Details>) -> Result<Selection, Problem> {
+    let topology = fabric.topology();
     let inside = |name: &str| text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
     if text == TRACE_OF_DEFAULT {
         let stories = details.map_or(&[][..], |details| &details.stories);
         return Ok(Selection::packets(stories.iter().map(|story| &story.delivery)));
     }
     if let Some(list) = inside("nodes") {
-        return Ok(Selection::sources(fabric, &numbers(text, list, fabric.nodes(), "nodes")?));
+        let find = |name: &str| topology.find_node(name).map(|node| node.0);
+        return Ok(Selection::sources(fabric, &numbers(text, list, (fabric.nodes(), "nodes"), find)?));
     }
     if let Some(list) = inside("switches") {
-        let switches = fabric.topology().switches();
-        return Ok(Selection::switches(fabric, &numbers(text, list, switches, "switches")?));
+        let find = |name: &str| topology.find_switch(name).map(|switch| switch.0);
+        return Ok(Selection::switches(
+            fabric,
+            &numbers(text, list, (topology.switches(), "switches"), find)?,
+        ));
     }
     let help = "slowest, nodes(0+4-7) for all packets that these nodes send, or switches(0+1) for all that cross these";
     Err(Problem::new("trace_of", format!("{text}: nothing is called so")).help(format!("write {help}")))
 }
 
-/// The numbers of a list like `0+4-7`, all below `count`.
-fn numbers(text: &str, list: &str, count: u32, what: &str) -> Result<Vec<u32>, Problem> {
+/// The numbers of a list like `0+4-7`, all below the count of what they are of, or names that `find` knows.
+fn numbers(
+    text: &str,
+    list: &str,
+    (count, what): (u32, &str),
+    find: impl Fn(&str) -> Option<u32>,
+) -> Result<Vec<u32>, Problem> {
     let wrong = |part: &str| {
         let message = format!("{text}: `{part}` names none of {count} {what}");
-        Problem::new("trace_of", message).help("write numbers and ranges, joined with +: 0+4-7")
+        Problem::new("trace_of", message)
+            .help("write numbers, ranges or names of the graph file, joined with +: 0+4-7")
     };
     let mut all = Vec::new();
     for part in list.split('+') {
+        if let Some(number) = find(part.trim()) {
+            all.push(number);
+            continue;
+        }
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong(part));
         let (first, last) = (number(first)?, number(last)?);

@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flitway_wiring::topology::{End, Graph, GraphLink};
+use flitway_wiring::topology::{End, Graph, GraphLink, Names};
 use flitway_wiring::{NodeId, PortId, SwitchId};
 
 use crate::code::Code;
@@ -45,10 +45,8 @@ pub struct GraphFile {
     pub path: PathBuf,
     /// What to build.
     pub graph: Graph,
-    /// Names of the switches, by number.
-    pub switch_names: Vec<String>,
-    /// Names of the nodes, by number.
-    pub node_names: Vec<String>,
+    /// What its switches and nodes are called.
+    pub names: Names,
     pub(crate) links: Vec<PlacedLink>,
 }
 
@@ -146,6 +144,10 @@ enum Kind {
     Node,
 }
 
+fn texts(names: &[Name]) -> Vec<String> {
+    names.iter().map(|name| name.text.clone()).collect()
+}
+
 /// What is known of the file so far.
 struct Reader {
     source: Arc<Source>,
@@ -218,8 +220,7 @@ impl Reader {
         GraphFile {
             path: PathBuf::from(&self.source.name),
             graph,
-            switch_names: self.switches.iter().map(|name| name.text.clone()).collect(),
-            node_names: self.nodes.iter().map(|name| name.text.clone()).collect(),
+            names: Names::new(texts(&self.switches), texts(&self.nodes)),
             links: placed,
         }
     }
@@ -425,8 +426,8 @@ mod tests {
                     link a:1 - n1  3 m\nlink b:0-n2\nlink a:7 - b:7 12m\n";
         let file = read(text).unwrap();
         assert_eq!((file.graph.switches, file.graph.nodes), (2, 3));
-        assert_eq!(file.switch_names, ["a", "b"]);
-        assert_eq!(file.node_names, ["n0", "n1", "n2"]);
+        assert_eq!(file.names.switches(), ["a", "b"]);
+        assert_eq!(file.names.nodes(), ["n0", "n1", "n2"]);
         let port = |switch, port| End::Switch(SwitchId(switch), PortId(port));
         let link = |a, b, length_mm| GraphLink { ends: [a, b], length_mm };
         let node = |number| End::Node(NodeId(number));

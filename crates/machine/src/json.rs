@@ -130,8 +130,8 @@ fn insert(object: &mut Map<String, Value>, path: &str, value: Value) {
 
 fn graph_object(file: &GraphFile) -> Value {
     let end = |end: End| match end {
-        End::Node(node) => file.node_names[node.index()].clone(),
-        End::Switch(switch, port) => format!("{}:{port}", file.switch_names[switch.index()]),
+        End::Node(node) => file.names.node(node),
+        End::Switch(switch, port) => format!("{}:{port}", file.names.switch(switch)),
     };
     let links: Vec<String> = file
         .graph
@@ -148,8 +148,8 @@ fn graph_object(file: &GraphFile) -> Value {
         })
         .collect();
     serde_json::json!({
-        "switches": file.switch_names,
-        "nodes": file.node_names,
+        "switches": file.names.switches(),
+        "nodes": file.names.nodes(),
         "links": links,
     })
 }

@@ -69,7 +69,7 @@ pub use load::{builtin, is_folder, is_path, not_built_in, or_built_in, read_text
 pub use machine::{Machine, MemoryNeeded, Rounding};
 pub use nearest::nearest;
 pub use options::Options;
-pub use place::{Place, lane_states};
+pub use place::{Place, lane_states, switch_called};
 pub use printable::printable;
 pub use render::{Colour, render};
 pub use section::link::rates::LinkRates;

@@ -253,7 +253,8 @@ impl Machine {
     #[must_use]
     pub fn fabric(&self) -> AnyFabric {
         let made = || {
-            let topology = Topology::build(&self.topology).expect("a checked topology can be built");
+            let built = topology::wired(&self.topology, self.graph.as_ref());
+            let topology = built.expect("a checked topology can be built");
             Routing::new(self.routing, Arc::new(topology)).expect("a checked routing goes with its topology")
         };
         self.fabric_of(self.made.clone().unwrap_or_else(made), &self.first_lanes)

@@ -1,27 +1,47 @@
 //! A place in a fabric, as rules and settings name it: the NIC port of a node, or a port of a switch.
 
+use crate::nearest::nearest;
+use crate::units::show;
 use flitway_fabric::link::lanes::{LaneState, LaneStates, Lanes};
 use flitway_wiring::topology::{End, Topology};
 use flitway_wiring::{NodeId, PortId, SwitchId};
 
-/// A place: an end of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A place, as written: an end of a link, by what the graph file calls the node or switch, or by its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The NIC port of a node.
-    Node(u32),
+    Node(String),
     /// A port of a switch.
-    Switch(u32, u32),
+    Switch(String, u32),
 }
 
 impl Place {
-    /// Reads `node 12`, or `switch 5 port 7`.
+    /// Reads `node 12`, `switch 5 port 7`, or `switch leaf0 port 7`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         match words[..] {
-            ["node", node] => Some(Place::Node(node.parse().ok()?)),
-            ["switch", switch, "port", port] => Some(Place::Switch(switch.parse().ok()?, port.parse().ok()?)),
+            ["node", node] => Some(Place::Node(node.to_owned())),
+            ["switch", switch, "port", port] => Some(Place::Switch(switch.to_owned(), port.parse().ok()?)),
             _ => None,
+        }
+    }
+
+    /// The end of a link that it is in `topology`, if something is wired there.
+    ///
+    /// # Errors
+    /// What there is not.
+    pub fn end(&self, topology: &Topology) -> Result<End, String> {
+        match self {
+            Place::Node(node) => Ok(End::Node(node_called(node, topology)?)),
+            Place::Switch(switch, port) => {
+                let (switch, ports) = switch_called(switch, topology).map(|it| (it, topology.ports(it)))?;
+                if *port >= ports {
+                    let name = topology.names().switch(switch);
+                    return Err(format!("there is no port {port} of switch {name}: it has {ports}, from 0"));
+                }
+                Ok(End::Switch(switch, PortId(*port)))
+            }
         }
     }
 
@@ -29,26 +49,49 @@ impl Place {
     ///
     /// # Errors
     /// What there is not.
-    pub fn ends(self, topology: &Topology) -> Result<[End; 2], String> {
-        let (switches, nodes) = (topology.switches(), topology.nodes());
-        match self {
-            Place::Node(node) if node < nodes => {
-                let (switch, port) = topology.home(NodeId(node));
-                Ok([End::Node(NodeId(node)), End::Switch(switch, port)])
+    pub fn ends(&self, topology: &Topology) -> Result<[End; 2], String> {
+        let end = self.end(topology)?;
+        let other = match end {
+            End::Node(node) => {
+                let (switch, port) = topology.home(node);
+                Some(End::Switch(switch, port))
             }
-            Place::Node(node) => Err(format!("there is no node {node}: the machine has {nodes}, from 0")),
-            Place::Switch(switch, _) if switch >= switches => {
-                Err(format!("there is no switch {switch}: a rail has {switches}, from 0"))
+            End::Switch(switch, port) => topology.wire(switch, port).map(|(_, other)| other),
+        };
+        match (end, other) {
+            (End::Switch(switch, port), None) => {
+                Err(format!("nothing is wired to port {port} of switch {}", topology.names().switch(switch)))
             }
-            Place::Switch(switch, port) if port >= topology.ports(SwitchId(switch)) => {
-                let ports = topology.ports(SwitchId(switch));
-                Err(format!("there is no port {port} of switch {switch}: it has {ports}, from 0"))
-            }
-            Place::Switch(switch, port) => match topology.wire(SwitchId(switch), PortId(port)) {
-                Some((_, end)) => Ok([End::Switch(SwitchId(switch), PortId(port)), end]),
-                None => Err(format!("nothing is wired to port {port} of switch {switch}")),
-            },
+            (_, other) => Ok([end, other.unwrap_or(end)]),
         }
+    }
+}
+
+/// The switch of `topology` that is called `text`, or has that number.
+///
+/// # Errors
+/// That there is none.
+pub fn switch_called(text: &str, topology: &Topology) -> Result<SwitchId, String> {
+    let count = format!("a rail has {}", topology.switches());
+    topology.find_switch(text).ok_or_else(|| none("switch", text, &count, topology.names().switches()))
+}
+
+/// The node of `topology` that is called `text`, or has that number.
+///
+/// # Errors
+/// That there is none.
+fn node_called(text: &str, topology: &Topology) -> Result<NodeId, String> {
+    let count = format!("the machine has {}", topology.nodes());
+    topology.find_node(text).ok_or_else(|| none("node", text, &count, topology.names().nodes()))
+}
+
+/// That no `what` is called `text`, and what may be meant.
+fn none(what: &str, text: &str, count: &str, names: &[String]) -> String {
+    let text = show(text);
+    match (names.first(), nearest(&text, names.iter().map(String::as_str))) {
+        (_, Some(name)) => format!("no {what} is called `{text}`; did you mean `{name}`?"),
+        (Some(first), None) => format!("no {what} is called `{text}`: {count}, from `{first}` on"),
+        (None, None) => format!("there is no {what} {text}: {count}, from 0"),
     }
 }
 

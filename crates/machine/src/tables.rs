@@ -32,7 +32,6 @@ mod levels;
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, Diagnostics, Location, Source};
 use crate::digest::Digest;
-use crate::graph::GraphFile;
 use crate::graph::statement::{Name, range, words};
 use crate::input;
 use crate::load;
@@ -62,12 +61,12 @@ pub struct TableFile {
 const TO: &str = "`to NODE ... port NUMBER [class NUMBER]`, for example `to n0..n7 port 3`";
 const BEGIN: &str = "`begin NODE ... class NUMBER`, for example `begin n0..n7 class 1`";
 
-/// Reads forwarding tables for `topology`, which `graph` gives names if it is one. `named_at` is where the machine file
+/// Reads forwarding tables for `topology`. `named_at` is where the machine file
 /// names them.
 pub(crate) fn read(
     path: &Path,
     named_at: Option<&Location>,
-    (topology, graph): (&Topology, Option<&GraphFile>),
+    topology: &Topology,
     findings: &mut Diagnostics,
 ) -> Option<TableFile> {
     let shown = path.display().to_string();
@@ -75,7 +74,7 @@ pub(crate) fn read(
         .map_err(|problem| findings.push(problem))
         .ok()?;
     let source = Arc::new(Source { name: shown, text });
-    let mut reader = Reader::new(&source, topology, graph);
+    let mut reader = Reader::new(&source, topology);
     let mut start = 0;
     for line in source.text.split_inclusive('\n') {
         if let Err(problem) = reader.line(line.split('#').next().unwrap_or(""), start) {
@@ -175,14 +174,12 @@ fn span(keyword: &Name, rest: &[Name]) -> Range<usize> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(source: &'a Arc<Source>, topology: &Topology, graph: Option<&'a GraphFile>) -> Self {
-        let [switch_names, node_names]: [&[String]; 2] =
-            graph.map_or([&[], &[]], |graph| [&graph.switch_names, &graph.node_names]);
+    fn new(source: &'a Arc<Source>, topology: &'a Topology) -> Self {
         let (switches, nodes) = (topology.switches(), topology.nodes());
         Reader {
             source,
-            switches: Names::new("switch", switches, switch_names),
-            nodes: Names::new("node", nodes, node_names),
+            switches: Names::new("switch", switches, topology.names().switches()),
+            nodes: Names::new("node", nodes, topology.names().nodes()),
             tables: ForwardingTables::new(switches, nodes),
             levels: Levels::new(switches, nodes),
             current: None,

@@ -293,7 +293,8 @@ fn a_graph_file_is_found_next_to_the_machine_file() {
     // No length, and 30 m at 5 ns/m and 3.2 ns: 46.9 cycles.
     assert_eq!(machine.fabric().latencies, [1, 1, 47]);
     let graph = machine.graph.as_ref().unwrap();
-    assert_eq!(graph.switch_names, ["a", "b"]);
+    assert_eq!(graph.names.switches(), ["a", "b"]);
+    assert_eq!(machine.fabric().topology().names(), &graph.names);
     assert_eq!(
         machine.to_json()["graph"],
         serde_json::json!({

@@ -21,6 +21,8 @@ use flitway_fabric::Fabric;
 use flitway_fabric::deadlock::{Deadlock, Fifo, Link, Need, Side};
 use flitway_fabric::simulation::LinkCounters;
 use flitway_wiring::Destination;
+use flitway_wiring::topology::Topology;
+use flitway_wiring::{NodeId, SwitchId};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
@@ -120,13 +122,11 @@ pub struct Point {
 
 /// What turns cycles and flits into nanoseconds and loads.
 #[derive(Clone, Copy, Debug)]
-pub struct Scale {
+pub struct Scale<'a> {
     /// The network clock.
     pub clock: Clock,
-    /// Number of nodes.
-    pub nodes: u32,
-    /// Switches of a rail.
-    pub switches: u32,
+    /// A rail.
+    pub topology: &'a Topology,
     /// NIC ports of a node; each can inject a flit a cycle.
     pub rails: u32,
     /// Bytes of a flit.
@@ -136,13 +136,13 @@ pub struct Scale {
 impl Point {
     /// What `measurement` says at `offered_load`.
     #[must_use]
-    pub fn new(offered_load: f64, measurement: &Measurement, scale: Scale) -> Self {
+    pub fn new(offered_load: f64, measurement: &Measurement, scale: Scale<'_>) -> Self {
         let total = &measurement.total;
         let packets = total.packets as f64;
         let per_node = f64::from(scale.rails);
-        let everything = f64::from(scale.nodes) * per_node;
+        let everything = f64::from(scale.topology.nodes()) * per_node;
         let nodes = measurement.accepted_of.iter().map(|flits| flits / per_node);
-        let starved = nodes.clone().sum::<f64>() / f64::from(scale.nodes) * STARVED;
+        let starved = nodes.clone().sum::<f64>() / f64::from(scale.topology.nodes()) * STARVED;
         let created = total.created_flits - total.replies.created_flits;
         let payload_flits = total.payload as f64 / f64::from(scale.flit_bytes);
         // Without a steady mean an interval would tell how far the mean is from itself.
@@ -215,9 +215,10 @@ impl Point {
 
     /// The point with what `measurement` says of the replies to its packets.
     #[must_use]
-    pub fn with_replies(self, measurement: &Measurement, scale: Scale) -> Self {
+    pub fn with_replies(self, measurement: &Measurement, scale: Scale<'_>) -> Self {
         let of = &measurement.total.replies;
-        let everything = f64::from(scale.nodes) * f64::from(scale.rails) * measurement.duration.max(1) as f64;
+        let everything =
+            f64::from(scale.topology.nodes()) * f64::from(scale.rails) * measurement.duration.max(1) as f64;
         let shown = |estimate: Estimate, tally: &Tally| {
             let half_width = if measurement.has_intervals { estimate.half_width } else { f64::INFINITY };
             let estimate = Estimate { mean: tally.mean(), half_width };
@@ -234,9 +235,10 @@ impl Point {
 
     /// The point with what `measurement` says of multicast operations, and what is known of them before.
     #[must_use]
-    pub fn with_multicast(self, closed: &ClosedForms, measurement: &Measurement, scale: Scale) -> Self {
+    pub fn with_multicast(self, closed: &ClosedForms, measurement: &Measurement, scale: Scale<'_>) -> Self {
         let of = &measurement.total.operations;
-        let everything = f64::from(scale.nodes) * f64::from(scale.rails) * measurement.duration.max(1) as f64;
+        let everything =
+            f64::from(scale.topology.nodes()) * f64::from(scale.rails) * measurement.duration.max(1) as f64;
         let known = |estimate: Estimate, mean: f64| Estimate {
             mean,
             half_width: if measurement.has_intervals { estimate.half_width } else { f64::INFINITY },
@@ -389,8 +391,12 @@ pub struct WaitingPacket {
     pub vc: u8,
     /// Who sent it.
     pub source: u32,
+    /// What that node is called.
+    pub sender: String,
     /// For whom, in words.
     pub destination: String,
+    /// Where in its rail it waits, in words.
+    pub place: String,
     /// What it waits for, in words.
     pub needs: String,
 }
@@ -399,7 +405,7 @@ impl WaitingPacket {
     fn to_json(&self) -> Value {
         let mut packet = json!({
             "rail": self.rail, "side": self.side, "vc": self.vc,
-            "source": self.source, "destination": self.destination, "needs": self.needs,
+            "source": self.source, "destination": self.destination, "needs": self.needs, "text": self.to_string(),
         });
         if let Some((switch, port)) = self.switch {
             (packet["switch"], packet["port"]) = (json!(switch), json!(port));
@@ -413,35 +419,41 @@ impl WaitingPacket {
 
 impl fmt::Display for WaitingPacket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WaitingPacket { rail, switch, node, side, vc, source, destination, needs } = self;
-        write!(f, "rail {rail}, ")?;
-        match (switch, node) {
-            (Some((switch, port)), _) => write!(f, "switch {switch}, {side} port {port}, ")?,
-            (None, Some(node)) if *side == SIDES[0] => write!(f, "node {node}, receive buffer, ")?,
-            (None, node) => write!(f, "node {}, source queue, ", node.unwrap_or_default())?,
-        }
-        write!(f, "VC {vc}: a packet of node {source} for {destination} ")?;
-        write!(f, "needs {needs}")
+        let WaitingPacket { rail, place, vc, sender, destination, needs, .. } = self;
+        write!(f, "rail {rail}, {place}, VC {vc}: a packet of node {sender} for {destination} needs {needs}")
     }
 }
 
 /// Where packets wait: before the switch or node has done something with them, or after it.
-const SIDES: [&str; 2] = ["input", "output"];
+fn side(fifo: &Fifo) -> &'static str {
+    if fifo.side == Side::Output { "output" } else { "input" }
+}
 
-fn waiting_packets(deadlock: &Deadlock, scale: Scale) -> Vec<WaitingPacket> {
-    let place = |fifo: &Fifo| match fifo.switch.checked_sub(scale.switches * scale.rails) {
-        None => (fifo.switch / scale.switches, Some((fifo.switch % scale.switches, fifo.port.0)), None),
+fn waiting_packets(deadlock: &Deadlock, scale: Scale<'_>) -> Vec<WaitingPacket> {
+    let (names, switches) = (scale.topology.names(), scale.topology.switches());
+    let place = |fifo: &Fifo| match fifo.switch.checked_sub(switches * scale.rails) {
+        None => (fifo.switch / switches, Some((fifo.switch % switches, fifo.port.0)), None),
         Some(node) => (fifo.port.0, None, Some(node)),
     };
     let packet = |link: &Link| WaitingPacket {
         rail: place(&link.fifo).0,
         switch: place(&link.fifo).1,
         node: place(&link.fifo).2,
-        side: SIDES[usize::from(link.fifo.side == Side::Output)],
+        side: side(&link.fifo),
+        place: match place(&link.fifo) {
+            (_, None, node) => {
+                let buffer = if link.fifo.side == Side::Output { "source queue" } else { "receive buffer" };
+                format!("node {}, {buffer}", names.node(NodeId(node.unwrap_or_default())))
+            }
+            (_, Some((switch, port)), _) => {
+                format!("switch {}, {} port {port}", names.switch(SwitchId(switch)), side(&link.fifo))
+            }
+        },
         vc: link.fifo.vc,
         source: link.source.0,
+        sender: names.node(link.source),
         destination: match link.destination {
-            Destination::Node(node) => format!("node {node}"),
+            Destination::Node(node) => format!("node {}", names.node(node)),
             Destination::Group(group, _) => format!("group {group}"),
             Destination::Nodes(id) => format!("{} nodes", id.nodes),
         },

@@ -10,6 +10,8 @@ use flitway_fabric::observer::{
 };
 use flitway_fabric::{Delivery, Fabric, FlowKind};
 use flitway_wiring::PortId;
+use flitway_wiring::topology::Names;
+use flitway_wiring::{NodeId, SwitchId};
 use std::collections::BTreeMap;
 
 /// What the registers of one port and virtual channel have counted.
@@ -86,7 +88,7 @@ impl Registers {
     }
 
     /// The names of the columns of [`rows`](Self::rows).
-    pub const COLUMNS: [&str; 12] = [
+    pub const COLUMNS: [&str; 13] = [
         "until_ns",
         "rail",
         "component",
@@ -99,10 +101,11 @@ impl Registers {
         "refused",
         "lost",
         "table_misses",
+        "name",
     ];
 
     /// Everything that is not zero, in order of time: a row for each interval, port and virtual channel.
-    pub fn rows(&self, clock: Clock) -> impl Iterator<Item = [String; 12]> + '_ {
+    pub fn rows<'a>(&'a self, clock: Clock, names: &'a Names) -> impl Iterator<Item = [String; 13]> + 'a {
         self.of.iter().map(move |(&(interval, component, port, vc), counted)| {
             let end = self.every.map_or(self.until.0, |every| ((interval + 1) * every).min(self.until.0));
             let is_node = component >= self.first_node;
@@ -124,6 +127,7 @@ impl Registers {
                 counted.refused.to_string(),
                 counted.lost.to_string(),
                 counted.table_misses.to_string(),
+                if is_node { names.node(NodeId(number)) } else { names.switch(SwitchId(number)) },
             ]
         })
     }

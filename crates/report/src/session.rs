@@ -183,11 +183,10 @@ impl Session {
 
     /// What turns cycles and flits into nanoseconds and loads.
     #[must_use]
-    pub fn scale(&self) -> Scale {
+    pub fn scale(&self) -> Scale<'_> {
         Scale {
             clock: self.machine.clock,
-            nodes: self.fabric.nodes(),
-            switches: self.fabric.topology().switches(),
+            topology: self.fabric.topology(),
             rails: self.fabric.rails,
             flit_bytes: self.machine.packet.flit_bytes,
         }

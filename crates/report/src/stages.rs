@@ -22,7 +22,6 @@ use flitway_wiring::{PortId, SwitchId};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::fmt;
 
 /// A channel that carries this part of what it can, with what adverts for the other direction take, is full.
 pub const FULL: f64 = 0.95;
@@ -72,6 +71,13 @@ pub enum Stage {
 }
 
 impl ChannelEnds {
+    /// Its ends and its rail, in words, with the names of `topology`.
+    #[must_use]
+    pub fn named(&self, topology: &Topology) -> String {
+        let [from, to] = [self.from, self.to].map(|end| topology.names().end(end));
+        format!("{from} to {to}, rail {}", self.rail)
+    }
+
     /// The stage that the channel belongs to.
     #[must_use]
     pub fn stage(&self) -> Stage {
@@ -92,16 +98,6 @@ impl Stage {
             Stage::Network => "between switches",
             Stage::Ejection => "into nodes",
         }
-    }
-}
-
-impl fmt::Display for ChannelEnds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = |end| match end {
-            End::Node(node) => format!("node {node}"),
-            End::Switch(switch, port) => format!("switch {switch} port {port}"),
-        };
-        write!(f, "{} to {}, rail {}", end(self.from), end(self.to), self.rail)
     }
 }
 
@@ -223,10 +219,12 @@ pub struct Stages {
 }
 
 /// The fullest channel, and how it stands to the others of its stage.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fullest {
     /// Which one.
     pub channel: ChannelEnds,
+    /// The same in words, with the names that its ends have been given.
+    pub name: String,
     /// About how much of it is taken, by adverts too.
     pub taken: f64,
     /// Whether there are adverts on it.
@@ -453,6 +451,7 @@ fn what_limits(
         let mean = loads[it.channel.stage() as usize].mean_busy;
         Fullest {
             channel: it.channel,
+            name: it.channel.named(fabric.topology()),
             taken,
             has_adverts: share > 0.0,
             mean,

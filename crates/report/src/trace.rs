@@ -9,6 +9,8 @@ use flitway_engine::{Clock, Cycle};
 use flitway_fabric::observer::{Departure, PacketName, Passage, end_at};
 use flitway_fabric::{Delivery, Fabric};
 use flitway_wiring::PortId;
+use flitway_wiring::topology::Topology;
+use flitway_wiring::{NodeId, SwitchId};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -50,6 +52,15 @@ impl Trace<'_> {
         std::iter::once(head).chain(lines).chain(std::iter::once("\n]}\n".to_owned()))
     }
 
+    fn topology(&self) -> &Topology {
+        self.fabric.topology()
+    }
+
+    /// What a packet is called.
+    fn name(&self, packet: PacketName) -> String {
+        format!("node {} @{}", self.topology().names().node(packet.source), packet.injected.0)
+    }
+
     fn first_node(&self) -> u32 {
         self.fabric.rails * self.fabric.topology().switches()
     }
@@ -77,10 +88,11 @@ impl Trace<'_> {
         }
         let process = |number: u32| {
             let name = match number.checked_sub(self.first_node()) {
-                Some(node) => format!("node {node}"),
+                Some(node) => format!("node {}", self.topology().names().node(NodeId(node))),
                 None => {
-                    let switches = self.fabric.topology().switches();
-                    format!("switch {} of rail {}", number % switches, number / switches)
+                    let switches = self.topology().switches();
+                    let switch = self.topology().names().switch(SwitchId(number % switches));
+                    format!("switch {switch} of rail {}", number / switches)
                 }
             };
             json!({ "ph": "M", "name": "process_name", "pid": number, "args": { "name": name } })
@@ -113,7 +125,7 @@ impl Trace<'_> {
         events.push(json!({
             "ph": "X",
             "cat": "link",
-            "name": name(it.packet),
+            "name": self.name(it.packet),
             "pid": it.component,
             "tid": it.port.0,
             "ts": self.micros(on_wire),
@@ -161,7 +173,7 @@ impl Trace<'_> {
             json!({
                 "ph": phase,
                 "cat": what,
-                "name": name(packet),
+                "name": self.name(packet),
                 "id": id,
                 "pid": component,
                 "tid": 0,
@@ -178,7 +190,7 @@ impl Trace<'_> {
             "ph": "i",
             "s": "p",
             "cat": "delivered",
-            "name": format!("{} delivered", name(packet)),
+            "name": format!("{} delivered", self.name(packet)),
             "pid": self.first_node() + it.destination.0,
             "tid": it.rail.0,
             "ts": self.micros(it.delivered),
@@ -189,9 +201,4 @@ impl Trace<'_> {
             },
         })
     }
-}
-
-/// What a packet is called.
-fn name(packet: PacketName) -> String {
-    format!("node {} @{}", packet.source.0, packet.injected.0)
 }

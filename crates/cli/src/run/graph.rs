@@ -15,6 +15,7 @@ use flitway_report::page::time;
 use flitway_report::session::Session;
 use flitway_report::shown::Unit;
 use flitway_report::stages::{Stage, Stages};
+use flitway_wiring::topology::Topology;
 use flitway_workload::graph::RankSummary;
 use flitway_workload::graph::stuck::Stuck;
 use std::fmt::Write;
@@ -138,8 +139,9 @@ pub(super) fn text(
         let _ =
             writeln!(text, "{}", quantiles(&summary.ranks, |cycles| unit.number(nanos(cycles)), unit.name()));
     }
-    let busy =
-        result.stages.as_ref().map_or_else(String::new, |(stages, _)| format!("\n\n{}", channels(stages)));
+    let busy = result.stages.as_ref().map_or_else(String::new, |(stages, _)| {
+        format!("\n\n{}", channels(stages, session.fabric().topology()))
+    });
     let _ = write!(
         text,
         "{}{busy}\n\ncomputing: in calc; overhead: in o_s or o_r; waiting: neither, for messages\n\
@@ -167,7 +169,7 @@ fn beside(workload: &GraphWorkload, others: &[String]) -> String {
 }
 
 /// How busy the channels were: each stage, and the busiest of each.
-fn channels(stages: &Stages) -> String {
+fn channels(stages: &Stages, topology: &Topology) -> String {
     let mut table = bare_table(&["channels", "", "mean %", "max %"]);
     // Of what each could carry.
     let percent = |load: f64| format!("{:.1}", load * 100.0);
@@ -180,7 +182,8 @@ fn channels(stages: &Stages) -> String {
     }
     let busiest = match stages.busiest.first() {
         Some(busy) if busy.load > 0.0 => {
-            format!("\nbusiest channel: {}, {} % of what it could carry", busy.channel, percent(busy.share()))
+            let channel = busy.channel.named(topology);
+            format!("\nbusiest channel: {channel}, {} % of what it could carry", percent(busy.share()))
         }
         _ => String::new(),
     };

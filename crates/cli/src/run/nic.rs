@@ -16,6 +16,8 @@ use flitway_report::session::Session;
 use flitway_report::session::nic::program::Submission;
 use flitway_report::session::nic::{Busy, NicResult, Stage, stage_names};
 use flitway_report::shown::load;
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::Names;
 use std::cell::RefCell;
 use std::slice::from_ref;
 
@@ -40,9 +42,16 @@ pub(crate) fn run(
             if seen.len() == tasks.len() { [lines, vec![summary(&seen)]].concat() } else { lines }
         },
         is_table: true,
-        fault: &|result| no_deadlock(from_ref(&result.point)).and_then(|()| all_seen(result)),
+        fault: &|result| {
+            no_deadlock(from_ref(&result.point)).and_then(|()| all_seen(result, names_of(&session)))
+        },
     };
     Task { arguments, session: &session, workload, targets, theory: None }.run_each(&tasks, &each)
+}
+
+/// What the nodes of the machine are called.
+fn names_of(session: &Session) -> &Names {
+    session.fabric().topology().names()
 }
 
 /// At what load of the traffic beside it, if there is some.
@@ -77,12 +86,12 @@ fn lines(
         None => links(&result.counters.link, &format!("{size}{beside}: ")),
     });
     lines.extend(protocol(result));
-    lines.extend(refused(result));
+    lines.extend(refused(result, names_of(session)));
     if manner().verbose {
         let counters = &result.counters;
         lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
     }
-    seen.push(Seen { size, beside, stages: result.stages(), limit: limit(result) });
+    seen.push(Seen { size, beside, stages: result.stages(), limit: limit(result, names_of(session)) });
     lines
 }
 
@@ -116,15 +125,15 @@ fn protocol(result: &NicResult) -> Option<String> {
 }
 
 /// That input queues of Elan4 were full: a line where one was.
-fn refused(result: &NicResult) -> Option<String> {
+fn refused(result: &NicResult, names: &Names) -> Option<String> {
     let [of_caller, of_other] = [0, 1].map(|side| counted(result, side, MESSAGES_REFUSED));
     (of_caller + of_other > 0).then(|| {
         let nodes = result.choice.nodes;
         let text = format!(
             "{} refused by the NIC of node {} and {of_caller} by that of node {}, as their input queue was full, and sent again",
             plural(of_other, "message", "s"),
-            nodes[1],
-            nodes[0]
+            names.node(NodeId(nodes[1])),
+            names.node(NodeId(nodes[0]))
         );
         fitted(&format!("{:<19}{text}", "input queues"), 19)
     })
@@ -253,13 +262,13 @@ struct Seen {
 }
 
 /// What limits a stream, or that it is too short to say what it does in a second.
-fn limit(result: &NicResult) -> Option<String> {
+fn limit(result: &NicResult, names: &Names) -> Option<String> {
     let size = size(result.choice.bytes);
     if result.choice.outstanding.is_some() && result.is_complete && result.rate_per_s().is_none() {
         return Some(format!("{size}: too short for a rate; --count says how many, more than are under way"));
     }
     let named = |Busy { part, side, share }: &Busy| {
-        let node = result.choice.nodes[*side];
+        let node = names.node(NodeId(result.choice.nodes[*side]));
         let part = part.strip_suffix(" the node").map_or_else(|| format!("{part} of"), str::to_owned);
         (format!("{part} node {node}"), share * 100.0)
     };
@@ -275,12 +284,12 @@ fn limit(result: &NicResult) -> Option<String> {
 }
 
 /// Operations that nobody has seen are a fault.
-fn all_seen(result: &NicResult) -> Result<(), Failure> {
+fn all_seen(result: &NicResult, names: &Names) -> Result<(), Failure> {
     if result.is_complete || result.is_stopped {
         return Ok(());
     }
     let lost = [0, 1].into_iter().flat_map(|side| {
-        let node = result.choice.nodes[side];
+        let node = names.node(NodeId(result.choice.nodes[side]));
         let is_loss = |name: &str| name.ends_with("dropped") || name == GIVEN_UP;
         let dropped =
             result.counters_of(side).iter().filter(move |(name, count)| is_loss(name) && *count > 0);

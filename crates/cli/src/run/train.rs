@@ -11,6 +11,7 @@ use flitway_experiment::workload::{Tasks, TrainWorkload};
 use flitway_machine::{Machine, SwitchSettings};
 use flitway_report::session::Session;
 use flitway_report::session::train::TrainResult;
+use flitway_wiring::NodeId;
 
 /// Runs `workload` as `arguments` say.
 pub(crate) fn run(
@@ -48,14 +49,14 @@ fn incomplete(result: &TrainResult) -> String {
 
 /// The text of `result`.
 pub(super) fn text(session: &Session, workload: &TrainWorkload, result: &TrainResult) -> String {
-    let choice = workload.choice;
+    let (choice, names) = (workload.choice, session.fabric().topology().names());
     let head = format!(
         "{}; {} of {} from node {} to node {}\n\n",
         sizes_of(session),
         plural(choice.count, "packet", "s"),
         workload.packet,
-        choice.from,
-        choice.to,
+        names.node(NodeId(choice.from)),
+        names.node(NodeId(choice.to)),
     );
     let Some(time) = result.time_ns() else { return head + &incomplete(result) };
     let rate = f64::from(choice.count) / time * 1_000.0;

@@ -3,7 +3,6 @@
 pub(crate) mod rtb;
 
 use flitway_wiring::routing::{self, Routing, RoutingError, RoutingKind};
-use flitway_wiring::topology::Topology as Wiring;
 use std::sync::Arc;
 
 use crate::code::Code;
@@ -370,9 +369,9 @@ pub(crate) fn build(
         if matches!(row.needs, Needs::File) {
             let topology = topology?;
             // What is wrong with a topology has been said.
-            let wiring = Arc::new(Wiring::build(&topology.settings).ok()?);
+            let wiring = Arc::new(topology.wired().ok()?);
             let (path, at) = (values.path(&FILE)?, values.location(&FILE));
-            let file = tables::read(&path, at.as_ref(), (&wiring, topology.graph.as_ref()), findings)?;
+            let file = tables::read(&path, at.as_ref(), &wiring, findings)?;
             chosen.made = Some(Routing::by_tables(wiring, Arc::clone(&file.tables)).ok()?);
             chosen.tables = Some(file);
         } else if let Some(topology) = topology {
@@ -524,7 +523,7 @@ fn made(
     findings: &mut Diagnostics,
 ) -> Option<Routing> {
     // What is wrong with a topology has been said.
-    let wiring = Wiring::build(&topology.settings).ok()?;
+    let wiring = topology.wired().ok()?;
     let problem = |error: RoutingError| {
         let problem = values.conflict(Code::RoutingMisfit, &[&ALGORITHM, &topology::KIND], error.to_string());
         let pairs = topology.nodes.saturating_mul(topology.switches);

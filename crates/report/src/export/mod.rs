@@ -56,12 +56,12 @@ struct Cable {
 
 impl Named<'_> {
     fn switch(&self, switch: SwitchId) -> String {
-        let given = self.machine.graph.as_ref().map(|graph| &graph.switch_names[switch.index()]);
+        let given = self.topology.names().switches().get(switch.index());
         given.map_or_else(|| format!("s{switch}"), String::clone)
     }
 
     fn node(&self, node: NodeId) -> String {
-        let given = self.machine.graph.as_ref().map(|graph| &graph.node_names[node.index()]);
+        let given = self.topology.names().nodes().get(node.index());
         given.map_or_else(|| format!("n{node}"), String::clone)
     }
 

@@ -169,10 +169,7 @@ impl Operator {
     fn place_of(&self, change: &LinkChange) -> String {
         let (rail, end) = end_at(self.routing.topology(), self.rails, change.component, change.port);
         let in_rail = if self.rails > 1 { format!("rail {rail}, ") } else { String::new() };
-        match end {
-            End::Switch(switch, port) => format!("{in_rail}switch {} port {}", switch.0, port.0),
-            End::Node(node) => format!("{in_rail}node {}", node.0),
-        }
+        format!("{in_rail}{}", self.routing.topology().names().end(end))
     }
 }
 

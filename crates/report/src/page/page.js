@@ -180,7 +180,7 @@ const piece = (name, from, until, total, text) => {
 };
 const hop = (story, stay) => {
   const row = make("div");
-  const where = stay.node !== undefined ? "node " + stay.node : "switch " + stay.switch + ", " + stay.input + " → " + stay.output;
+  const where = stay.node !== undefined ? named("node", stay.node) : named("switch", stay.switch) + ", " + stay.input + " → " + stay.output;
   row.append(make("span", "", where + (details.has_vcs ? ", VC " + stay.vc : "")));
   const life = make("span", "life");
   const total = story.packet_latency_ns;
@@ -215,7 +215,7 @@ const paintStories = () => {
     const row = make("details", "story");
     row.open = place === 0;
     const head = make("summary");
-    head.append(make("span", "", "node " + story.source + " → node " + story.destination + (details.rails > 1 ? ", rail " + story.rail : "")));
+    head.append(make("span", "", named("node", story.source) + " → " + named("node", story.destination) + (details.rails > 1 ? ", rail " + story.rail : "")));
     const life = make("span", "life");
     for (const [name, text] of Object.entries(waits)) {
       const ns = story.waited_ns[name];

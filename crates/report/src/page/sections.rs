@@ -273,17 +273,7 @@ fn deadlock(points: &[Value]) -> String {
     let mut rows = String::new();
     for packet in ring {
         // Writing to a string does not fail.
-        let _ = write!(
-            rows,
-            "<li>Rail {}, switch {}, input port {}, VC {}: a packet of node {} for {} needs {}</li>",
-            packet["rail"],
-            packet["switch"],
-            packet["port"],
-            packet["vc"],
-            packet["source"],
-            escape(packet["destination"].as_str().unwrap_or("")),
-            escape(packet["needs"].as_str().unwrap_or(""))
-        );
+        let _ = write!(rows, "<li>{}</li>", escape(packet["text"].as_str().unwrap_or("")));
     }
     format!(
         "<div class=\"note bad\" id=\"ring\"><h3>The ring</h3><p>Each of these packets waits for the next, and the last for \

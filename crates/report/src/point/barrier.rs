@@ -80,7 +80,7 @@ impl Point {
         is_of_switches: bool,
         zero_load_cycles: u64,
         measurement: &Measurement,
-        scale: Scale,
+        scale: Scale<'_>,
     ) -> Self {
         let of = &measurement.total.barriers;
         // Of messages it would be one around a mean that grows.

@@ -8,13 +8,17 @@ use crate::stats::Estimate;
 use crate::tally::Tally;
 use flitway_engine::Clock;
 use flitway_fabric::simulation::{BarrierCounters, Conservation, Counters, LinkCounters};
+use flitway_wiring::topology::{Topology, TopologySettings};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// A cycle is a nanosecond.
-fn scale() -> Scale {
-    Scale { clock: Clock::new(1_000_000_000).unwrap(), nodes: 4, switches: 1, rails: 2, flit_bytes: 4 }
+fn scale() -> Scale<'static> {
+    static RAIL: LazyLock<Topology> =
+        LazyLock::new(|| Topology::build(&TopologySettings::Single { nodes: 4 }).unwrap());
+    Scale { clock: Clock::new(1_000_000_000).unwrap(), topology: &RAIL, rails: 2, flit_bytes: 4 }
 }
 
 /// A thousand latencies, from `base` + 1 to `base` + 1000.

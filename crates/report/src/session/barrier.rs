@@ -153,7 +153,7 @@ impl BarrierRun {
     }
 
     /// `point` with what `measurement` says of them.
-    pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale) -> Point {
+    pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale<'_>) -> Point {
         let losses = &self.plan.barriers().faults().losses;
         let idle_rules = measurement.total.barriers.idle_rules(losses);
         let point = point.with_barrier(self.plan.is_of_switches(), self.zero_load(), measurement, scale);

@@ -163,7 +163,7 @@ impl MulticastRun {
     }
 
     /// `point` with what `measurement` says of them.
-    pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale) -> Point {
+    pub(super) fn complete(&self, point: Point, measurement: &Measurement, scale: Scale<'_>) -> Point {
         let closed = ClosedForms {
             offered_load: self.offered_load,
             last_copy_cycles: self.zero_load_last_copy(),

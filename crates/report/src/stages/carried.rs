@@ -91,10 +91,8 @@ impl<'a> Carried<'a> {
     pub(super) fn slow(&self, busy: &ChannelLoad) -> Option<String> {
         let channel = &busy.channel;
         // A node is the shorter name of its link.
-        let name = match (channel.from, channel.to) {
-            (End::Node(node), _) | (_, End::Node(node)) => format!("link \"node {node}\""),
-            (End::Switch(switch, port), _) => format!("link \"switch {switch} port {port}\""),
-        };
+        let end = if matches!(channel.to, End::Node(_)) { channel.to } else { channel.from };
+        let name = format!("link \"{}\"", self.fabric.topology().names().end(end));
         let rail = if self.fabric.rails > 1 { format!(" of rail {}", channel.rail) } else { String::new() };
         if let Some(OfLanes { last, lane_rate, .. }) = self.of_lanes(channel) {
             let Some(agreed) = last else { return Some(format!("{name}{rail}, which is down")) };

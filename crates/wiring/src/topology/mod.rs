@@ -7,6 +7,7 @@ mod dragonfly;
 mod dragonfly_plus;
 mod grid;
 mod hyperx;
+mod names;
 mod parts;
 mod random_regular;
 mod slim_fly;
@@ -20,6 +21,7 @@ pub use dragonfly::{Arrangement, DragonflyShape};
 pub use dragonfly_plus::DragonflyPlus;
 pub use grid::{Direction, GridShape};
 pub use hyperx::HyperXShape;
+pub use names::Names;
 pub use parts::Parts;
 pub use random_regular::RandomRegular;
 pub use stages::{StageShape, StageWiring};
@@ -199,6 +201,7 @@ pub struct Topology {
     incoming: Option<Incoming>,
     /// The servers that have several NICs, each of which is a node, by their numbers there.
     servers: Vec<Vec<NodeId>>,
+    names: Names,
     shape: Shape,
 }
 
@@ -439,7 +442,8 @@ impl Builder {
         let incoming = into.map(Ends::finish).transpose()?;
         let incoming = incoming.map(|(feeders, exits)| Incoming { feeders, exits });
         let Builder { nodes, classes, links, servers, .. } = self;
-        let topology = Topology { nodes, classes, links, wires, homes, incoming, servers, shape };
+        let names = Names::default();
+        let topology = Topology { nodes, classes, links, wires, homes, incoming, servers, names, shape };
         topology.first_unreachable().map_or(Ok(topology), |switch| Err(TopologyError::Unreachable(switch)))
     }
 }

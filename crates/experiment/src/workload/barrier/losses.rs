@@ -3,7 +3,8 @@
 use flitway_fabric::barrier::{Loss, Packet, PacketKind, Sequence};
 use flitway_fabric::{BarrierId, Barriers, Fabric};
 use flitway_machine::Place;
-use flitway_wiring::{NodeId, PortId, SwitchId};
+use flitway_wiring::PortId;
+use flitway_wiring::topology::End;
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 
 /// Reads the parameters of a rule.
@@ -24,7 +25,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
 const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "at",
-        expected: "`node 12`, or `switch 5 port 7`",
+        expected: "`node 12`, or `switch 5 port 7`, by number or by the names of a graph file",
         default: None,
         doc: "Where it arrives: the NIC port of a node, or a port of a switch, in the rail of its group.",
     },
@@ -55,7 +56,7 @@ const DISTRIBUTE_DUN: Entry = entry("distribute-dun", "a distribute-dun: it asks
 const ANY: Entry = entry("any", "a barrier packet of any kind");
 
 /// A rule, as written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossRule {
     kind: Option<PacketKind>,
     at: Place,
@@ -95,28 +96,16 @@ impl LossRule {
             return Err(format!("there is no group {group}: there are {}, from 0", barriers.len()));
         }
         let (rail, switches) = (barriers.rail(group), topology.switches());
-        let (place, port, component, node) = match self.at {
-            Place::Node(node) if node < topology.nodes() => {
-                let place = barriers.leaf(rail, NodeId(node), group);
-                let component = fabric.rails * switches + node;
-                (place, Barriers::leaf_ports().1, component, Some(node))
+        let (place, port, component, node) = match self.at.end(topology)? {
+            End::Node(node) => {
+                let place = barriers.leaf(rail, node, group);
+                (place, Barriers::leaf_ports().1, fabric.rails * switches + node.0, Some(node))
             }
-            Place::Node(node) => {
-                return Err(format!("there is no node {node}: the machine has {}, from 0", topology.nodes()));
-            }
-            Place::Switch(switch, port) if switch < switches && port < topology.ports(SwitchId(switch)) => {
-                let place = barriers.place(rail, SwitchId(switch), group);
-                (place, PortId(port), rail.0 * switches + switch, None)
-            }
-            Place::Switch(switch, port) if switch < switches => {
-                let ports = topology.ports(SwitchId(switch));
-                return Err(format!("there is no port {port}: switch {switch} has {ports}, from 0"));
-            }
-            Place::Switch(switch, _) => {
-                return Err(format!("there is no switch {switch}: a rail has {switches}, from 0"));
+            End::Switch(switch, port) => {
+                (barriers.place(rail, switch, group), port, rail.0 * switches + switch.0, None)
             }
         };
-        let here = node.map_or("there".to_owned(), |node| format!("at node {node}"));
+        let here = node.map_or("there".to_owned(), |node| format!("at node {}", topology.names().node(node)));
         let place = place.ok_or_else(|| format!("nothing of group {group} comes through {here}"))?;
         let arrives = |kind| place.event(port, Packet { kind, sequence: Sequence::FIRST }).is_some();
         const ALL: [PacketKind; 4] =
@@ -156,8 +145,16 @@ mod tests {
     #[test]
     fn rules_are_read() {
         let rules = parse("combine(group=3, nth=2, at=switch 5 port 7); any(at=node 12)").unwrap();
-        let combine = LossRule { kind: Some(PacketKind::Combine), at: Place::Switch(5, 7), group: 3, nth: 2 };
-        assert_eq!(rules, [combine, LossRule { kind: None, at: Place::Node(12), group: 0, nth: 1 }]);
+        let combine = LossRule {
+            kind: Some(PacketKind::Combine),
+            at: Place::Switch("5".to_owned(), 7),
+            group: 3,
+            nth: 2,
+        };
+        assert_eq!(
+            rules,
+            [combine, LossRule { kind: None, at: Place::Node("12".to_owned()), group: 0, nth: 1 }]
+        );
         for wrong in ["combine", "combine(at=7)", "combine(at=node 1, nth=0)", "comb(at=node 1)", ""] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

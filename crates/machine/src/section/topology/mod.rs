@@ -16,7 +16,7 @@ mod tree;
 mod xgft;
 
 use flitway_wiring::routing::RoutingKind;
-use flitway_wiring::topology::{MAX_COMPONENTS, TopologySettings};
+use flitway_wiring::topology::{MAX_COMPONENTS, Topology as Wiring, TopologyError, TopologySettings};
 
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -112,6 +112,15 @@ const OF_KIND: When = When {
     },
 };
 
+/// What `settings` describe, with the names of the graph file behind them.
+pub(crate) fn wired(settings: &TopologySettings, graph: Option<&GraphFile>) -> Result<Wiring, TopologyError> {
+    let wiring = Wiring::build(settings)?;
+    Ok(match graph {
+        Some(file) => wiring.with_names(file.names.clone()),
+        None => wiring,
+    })
+}
+
 /// A topology and what other sections check themselves against.
 pub(crate) struct Topology {
     pub(crate) settings: TopologySettings,
@@ -146,6 +155,11 @@ pub(crate) struct Size {
 }
 
 impl Topology {
+    /// The whole, with the names of a graph file.
+    pub(crate) fn wired(&self) -> Result<Wiring, TopologyError> {
+        wired(&self.settings, self.graph.as_ref())
+    }
+
     /// How large a rail is.
     pub(crate) fn size(&self) -> Size {
         let ports =

@@ -9,7 +9,6 @@ use crate::section::topology::Topology;
 use crate::values::Values;
 use flitway_fabric::chip::{Chip, LinkTraining};
 use flitway_fabric::faults::FirstLanes;
-use flitway_wiring::topology;
 
 const EXPECTED: &str = "links by one end, each with its good lanes, joined by `;`: \"node 3: 5; switch 80 port 7: 8 at 10 Gbit/s\"";
 
@@ -48,7 +47,7 @@ fn read(
         let problem = wrong("links have rates of their own, and lanes say rates too".to_owned());
         return Err(problem.expected("`switch.link.lane_states` or rates of links, and not both").into());
     }
-    let built = topology::Topology::build(&topology.settings).map_err(|error| wrong(error.to_string()))?;
+    let built = topology.wired().map_err(|error| wrong(error.to_string()))?;
     let lane_rates = values.counts(&LANE_RATES).unwrap_or_default();
     let mut first = FirstLanes::default();
     for item in text.split(';').map(str::trim).filter(|item| !item.is_empty()) {
