@@ -16,7 +16,7 @@ fn counters(name: &str, arguments: &[&str]) -> (Vec<Vec<String>>, Value) {
     let mut rows = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
     assert_eq!(
         rows.next().unwrap().join(","),
-        "point,until_ns,rail,component,number,port,vc,packets,flits,cycles_without_credit,refused,lost,table_misses"
+        "point,until_ns,rail,component,number,port,vc,packets,flits,cycles_without_credit,refused,lost,table_misses,name"
     );
     (rows.collect(), result)
 }
@@ -35,8 +35,8 @@ fn one_message_is_counted_where_it_was_sent() {
     let (rows, result) = counters("one-message.csv", &run);
     // 500 flits of payload, with header and trailer.
     let [switch, node] = &rows[..] else { panic!("{rows:?}") };
-    assert_eq!(switch[2..], ["0", "switch", "0", "1", "0", "1", "505", "0", "0", "0", "0"]);
-    assert_eq!(node[2..], ["0", "node", "0", "0", "0", "1", "505", "0", "0", "0", "0"]);
+    assert_eq!(switch[2..], ["0", "switch", "0", "1", "0", "1", "505", "0", "0", "0", "0", "0"]);
+    assert_eq!(node[2..], ["0", "node", "0", "0", "0", "1", "505", "0", "0", "0", "0", "0"]);
     let end = result["points"][0]["graph"]["completion_ns"].as_f64().unwrap();
     let until: f64 = switch[1].parse().unwrap();
     assert!(until > 0.0 && until <= end, "{until} of {end}");
