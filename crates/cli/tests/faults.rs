@@ -249,6 +249,54 @@ fn bit_errors_are_told_as_the_setting_tells_them_or_as_a_probability() {
     assert!(one > 0 && one * 8 < all, "{one} of {all}");
 }
 
+/// What each channel has counted adds up to the totals, and the link with the most errors is first.
+#[test]
+fn channels_count_their_errors() {
+    let arguments = ["run", "nrc", "--load", "0.3", "--warm-up", "5us", "--duration", "60us"];
+    let faults = ["--faults", "bit-errors(1e-5); bit-errors(2e-4, link=\"node 3\")"];
+    let setting = ["--set", "link.bit_errors=10 errors/Mbit"];
+    for (written, place) in [(&faults, "/faults/links"), (&setting, "/links")] {
+        let result = json(&[&arguments[..], &written[..]].concat());
+        assert_valid(&result);
+        let point = &result["points"][0];
+        let links = point.pointer(place).unwrap().as_array().unwrap();
+        let sum = |key: &str| links.iter().map(|link| link[key].as_u64().unwrap()).sum::<u64>();
+        for (key, total) in [("crc_errors", "corrupted"), ("repeated", "repeated"), ("timeouts", "timeouts")]
+        {
+            assert_eq!(sum(key), point["link_errors"][total].as_u64().unwrap(), "{key} of {place}");
+        }
+        assert!(sum("crc_errors") > 100 && sum("repeated") > 100, "{links:?}");
+        assert_eq!(point.get("links").is_some(), place == "/links");
+    }
+    let result = json(&[&arguments[..], &faults].concat());
+    let first = [0, 1]
+        .map(|place| result["points"][0]["faults"]["links"][place]["link"].as_str().unwrap().to_owned());
+    let mut both = first.clone();
+    both.sort();
+    assert_eq!(both, ["node 3 to switch 0 port 3", "switch 0 port 3 to node 3"]);
+    let shown = common::stdout(&flitway(&[&arguments[..], &faults].concat()));
+    let to = first[0].split(" to ").nth(1).unwrap();
+    assert!(shown.contains(&format!("most at {to}, from ")), "{shown}");
+}
+
+/// A rate of one link is that of its rail alone, in the place of that of all.
+#[test]
+fn one_link_of_a_rail_has_bit_errors() {
+    let arguments = ["run", "qsnet2-64", "--set", "rails=2", "--load", "0.3", "--warm-up", "5us"];
+    let rules = "bit-errors(1e-15); bit-errors(1e-4, link=\"node 3\", rail=1)";
+    let result = json(&[&arguments[..], &["--duration", "60us", "--faults", rules]].concat());
+    assert_valid(&result);
+    let links = result["points"][0]["faults"]["links"].as_array().unwrap();
+    assert!(links[0]["crc_errors"].as_u64() > Some(10), "{links:?}");
+    for link in links.iter().filter(|link| link["crc_errors"].as_u64() > Some(0)) {
+        let words = link["link"].as_str().unwrap();
+        assert!(words.contains("rail 1, node 3"), "{words}");
+    }
+    let refused =
+        ["run", "qsnet2-64", "--load", "0.1", "--faults", "bit-errors(1e-5, link=\"node 3\", rail=1)"];
+    assert_refused(&[(&refused, &["there is no rail 1"])]);
+}
+
 #[test]
 fn all_wrong_rules_are_told_each_with_its_line() {
     let path =

@@ -1,6 +1,7 @@
 //! The operator: reads the states of links every so often, keeps a log, and writes tables around what is down.
 
 use super::ManagerSettings;
+use crate::link_counts::place;
 use crate::recorder::Recorder;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, TrainingReason, end_at};
@@ -93,11 +94,12 @@ impl Operator {
             return;
         }
         changes.sort_by_key(|change| (change.at, change.component, change.port));
+        let topology = self.routing.topology();
         for change in changes {
             self.states.insert((change.component, change.port), change.state);
             self.log.push(Entry {
                 at: until,
-                about: About::Link(self.place_of(&change)),
+                about: About::Link(place(topology, self.rails, (change.component, change.port))),
                 text: words(&change.state),
                 since: change.at,
             });
@@ -163,16 +165,6 @@ impl Operator {
             .collect();
         let dead: Vec<SwitchId> = touched.into_iter().filter(|switch| is_dead(switch)).collect();
         Down { switches: dead, links: links.into_iter().map(LinkId).collect() }
-    }
-
-    /// The port of `change`, in words.
-    fn place_of(&self, change: &LinkChange) -> String {
-        let (rail, end) = end_at(self.routing.topology(), self.rails, change.component, change.port);
-        let in_rail = if self.rails > 1 { format!("rail {rail}, ") } else { String::new() };
-        match end {
-            End::Switch(switch, port) => format!("{in_rail}switch {} port {}", switch.0, port.0),
-            End::Node(node) => format!("{in_rail}node {}", node.0),
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Session;
 use crate::fault_record::FaultRecord;
 use crate::faults::{FaultsResult, Operator};
+use crate::link_counts::{ErrorRecord, LinkCounts};
 use crate::measure::{Aim, Course, Measurement};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
@@ -67,6 +68,17 @@ impl Session {
     pub(super) fn fault_record(&self, whole: Option<u64>) -> Option<FaultRecord> {
         let unknown = (BIN_NS / self.machine.clock.nanos(1.0)) as u64;
         self.faults.as_ref().map(|_| FaultRecord::new(whole.map_or(unknown, |cycles| cycles / BINS)))
+    }
+
+    /// What each channel has counted of errors so far, the most affected first.
+    pub(super) fn link_counts<A: Architecture, E: Endpoint>(
+        &self,
+        simulation: &mut Simulation<A, E, Recorder>,
+    ) -> Vec<LinkCounts> {
+        let mut record = ErrorRecord::default();
+        let parts = simulation.gather_observers(|recorder| recorder.errors().clone());
+        parts.iter().for_each(|part| record.add(part));
+        LinkCounts::of(&record, &self.fabric)
     }
 
     /// What the faults of a run came to that was measured so.

@@ -148,7 +148,8 @@ impl Session {
             let faults = self.faults_result(&mut simulation, &course, &measurement);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
             let point = point.with_order(&self.fabric, &measurement);
-            let point = Point { faults, ..point };
+            let links = self.link_counts(&mut simulation);
+            let point = Point { links, faults, ..point };
             let details = self.has_details.then(|| {
                 self.details(job, &measurement, |watch, until| self.again(job, &watch, until, stop))
             });
