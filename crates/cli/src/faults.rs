@@ -3,7 +3,7 @@
 use crate::table::plural;
 use flitway_fabric::simulation::{LinkCounters, LostCounters};
 use flitway_report::faults::result::Note;
-use flitway_report::faults::{About, FaultsResult};
+use flitway_report::faults::{About, Explained, FaultsResult};
 use flitway_report::link_counts::LinkCounts;
 use flitway_report::page::time;
 use flitway_report::shown::load;
@@ -57,6 +57,9 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters, links: &[LinkCoun
     if faults.unmatched > 0 {
         let rules = plural(faults.unmatched, "rule", "s");
         add("not corrupted", &format!("what {rules} named: fewer were sent there than its `nth`"));
+    }
+    if let Some(Explained { what, share }) = &faults.explained {
+        add("explained", &format!("{:.0} % of CRC errors, losses and links down: {what}", 100.0 * share));
     }
     let [before, during, after] = faults.accepted.map(|it| it.map_or("-".to_owned(), |it| load(it, 4)));
     let last = if faults.settled_ns.is_some() { "the last that came of it" } else { "the last change" };

@@ -297,6 +297,54 @@ fn one_link_of_a_rail_has_bit_errors() {
     assert_refused(&[(&refused, &["there is no rail 1"])]);
 }
 
+/// The manager notes a port with many CRC errors once, and the result names what explains most of what went wrong.
+#[test]
+fn the_manager_reads_error_counters_and_the_culprit_is_named() {
+    let run = |machine: &str, faults: &str| {
+        let arguments = ["run", machine, "--load", "0.3", "--warm-up", "5us", "--duration", "60us"];
+        let result = json(&[&arguments[..], &["--faults", faults]].concat());
+        assert_valid(&result);
+        result["points"][0]["faults"].clone()
+    };
+    let noted = |faults: &Value| {
+        let log = faults["log"].as_array().unwrap().clone();
+        let of_errors =
+            log.into_iter().filter(|note| note["text"].as_str().unwrap().ends_with(" CRC errors"));
+        of_errors.map(|note| note["place"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let noisy = "bit-errors(1e-9); bit-errors(2e-4, link=\"node 3\")";
+    let faults = run("nrc", noisy);
+    let mut places = noted(&faults);
+    places.sort();
+    assert_eq!(places, ["node 3", "switch 0 port 3"], "{}", faults["log"]);
+    assert_eq!(faults["explained"]["what"], "link between node 3 and switch 0 port 3");
+    assert!(faults["explained"]["share"].as_f64() > Some(0.9), "{}", faults["explained"]);
+    let quiet = run("nrc", &format!("{noisy}; manager(errors=100000)"));
+    assert!(noted(&quiet).is_empty(), "{}", quiet["log"]);
+    let lanes = run("nrc", "lanes(link=\"node 3\", good=5, at=20us)");
+    assert_eq!(lanes["explained"]["what"], "lanes of the link between node 3 and switch 0 port 3");
+    let nothing = run("nrc", "down(link=\"node 3\", at=1ms)");
+    assert!(nothing.get("explained").is_none(), "{nothing}");
+    let never = "manager(never, errors=3)";
+    assert_refused(&[(&["run", "nrc", "--load", "0.1", "--faults", never], &["nothing beside `never`"])]);
+}
+
+#[test]
+fn a_dead_switch_is_named_first() {
+    let arguments = ["run", "th-group", "--load", "0.1", "--warm-up", "5us", "--duration", "60us"];
+    let output =
+        flitway(&[&arguments[..], &["--faults", "down(switch=48, at=10us)", "--json", "-"]].concat());
+    assert_eq!(output.status.code(), Some(1), "it loses packets for good");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_valid(&result);
+    let faults = &result["points"][0]["faults"];
+    assert_eq!(faults["explained"]["what"], "switch 48");
+    let log = faults["log"].as_array().unwrap();
+    let place = |text: &str| log.iter().position(|note| note["text"].as_str().unwrap().starts_with(text));
+    let dead = place("dead: ").unwrap();
+    assert!(log[..dead].iter().all(|note| note["at_ns"].as_f64() < log[dead]["at_ns"].as_f64()), "{log:?}");
+}
+
 #[test]
 fn all_wrong_rules_are_told_each_with_its_line() {
     let path =

@@ -44,6 +44,11 @@ impl ErrorRecord {
         } += 1;
     }
 
+    /// What each channel has counted.
+    pub fn channels(&self) -> impl Iterator<Item = (Channel, Counts)> {
+        self.counts.iter().map(|(&channel, &counts)| (channel, counts))
+    }
+
     /// Adds what another shard of the same run has seen.
     pub fn add(&mut self, other: &ErrorRecord) {
         for (&channel, &counts) in &other.counts {
@@ -89,7 +94,8 @@ impl LinkCounts {
 }
 
 /// Where a channel leads to: the other end of its link, as who sends there.
-fn other_end(topology: &Topology, rails: u32, (component, port): Channel) -> Channel {
+#[must_use]
+pub fn other_end(topology: &Topology, rails: u32, (component, port): Channel) -> Channel {
     let (rail, end) = end_at(topology, rails, component, port);
     let link = topology.link_of(end).expect("what sends is wired");
     let [first, second] = topology.links()[link.index()].ends;

@@ -239,6 +239,11 @@ impl Recorder {
         self.faults.as_deref()
     }
 
+    /// CRC errors before cycle `until` that have not been read, which now are.
+    pub fn read_errors(&mut self, until: Cycle) -> Vec<LinkError> {
+        self.faults.as_mut().map_or_else(Vec::new, |faults| faults.read(until))
+    }
+
     /// What links have counted of errors since the start.
     #[must_use]
     pub fn errors(&self) -> &ErrorRecord {
@@ -360,6 +365,9 @@ impl LinkObserver for Recorder {
 
     fn link_erred(&mut self, error: &LinkError) {
         self.errors.enter(error);
+        if let Some(faults) = &mut self.faults {
+            faults.err(error);
+        }
     }
 
     fn link_changed(&mut self, change: &LinkChange) {

@@ -1,6 +1,7 @@
 //! What a run in which something broke came to, as a value and as JSON.
 
 use super::FaultPlan;
+use super::explained::Explained;
 use super::operator::{About, Entry};
 use crate::fault_record::FaultRecord;
 use flitway_engine::{Clock, Cycle};
@@ -35,6 +36,8 @@ pub struct FaultsResult {
     pub next_ns: Option<f64>,
     /// Rules that had not come to corrupt anything by the end, where that is known.
     pub unmatched: u64,
+    /// What explains most of what went wrong; absent where nothing did.
+    pub explained: Option<Explained>,
     /// Flits delivered a cycle and NIC port, before anything broke but after the warm-up, in between, and after the last that
     /// came of it; where packets are lost up to the end, after the last change.
     pub accepted: [Option<f64>; 3],
@@ -113,6 +116,7 @@ impl FaultsResult {
             settled_ns: (is_over && !goes_on).then(|| nanos(settled)),
             next_ns: plan.faults.list().iter().find(|fault| fault.at >= end).map(|fault| nanos(fault.at)),
             unmatched: 0,
+            explained: None,
             accepted: if has_broken {
                 [mean(warm_up, first), mean(first, settled), mean(settled, end)]
             } else {
@@ -146,6 +150,7 @@ impl FaultsResult {
         ("faults.settled_ns", "ns"),
         ("faults.next_ns", "ns"),
         ("faults.unmatched", "rules"),
+        ("faults.explained.share", "fraction"),
         ("faults.accepted_before", "fraction of the injection rate"),
         ("faults.accepted_during", "fraction of the injection rate"),
         ("faults.accepted_after", "fraction of the injection rate"),
@@ -188,6 +193,9 @@ impl FaultsResult {
             if let Some(number) = number {
                 value[name] = json!(number);
             }
+        }
+        if let Some(explained) = &self.explained {
+            value["explained"] = explained.to_json();
         }
         if self.unmatched > 0 {
             value["unmatched"] = json!(self.unmatched);

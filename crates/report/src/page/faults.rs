@@ -50,6 +50,8 @@ pub(super) fn section(page: &Page<'_>) -> String {
         &links,
     );
     let quantities = table(points, QUANTITIES);
+    let explained =
+        for_each_point(page, "Nothing went wrong.", |_, point| explained(&point["faults"]["explained"]));
     if points.iter().all(|point| point.get("faults").is_none()) {
         return format!("<section id=\"faults\"><h2>{name}</h2>{quantities}{links}</section>\n");
     }
@@ -58,7 +60,7 @@ pub(super) fn section(page: &Page<'_>) -> String {
     };
     let log = for_each_point(page, "The manager has noted nothing.", |_, point| log(&point["faults"]["log"]));
     format!(
-        "<section id=\"faults\"><h2>{name}</h2>{quantities}<div class=\"pair\">{}{}</div>{links}{}</section>\n",
+        "<section id=\"faults\"><h2>{name}</h2>{quantities}{explained}<div class=\"pair\">{}{}</div>{links}{}</section>\n",
         figure(
             "fig-faults-load",
             "Load created and delivered in the course of time",
@@ -143,6 +145,16 @@ fn lost_plot(faults: &Value) -> Option<Plot> {
     plot(faults, "Packets lost over time", "packets lost a bin", &[("lost", "lost")], |value| {
         format!("{value:.0}")
     })
+}
+
+/// What explains most of what went wrong.
+fn explained(explained: &Value) -> Option<String> {
+    let (what, share) = (explained["what"].as_str()?, explained["share"].as_f64()?);
+    let what = escape(what);
+    Some(format!(
+        "<p class=\"note\">{:.0} % of CRC errors, losses and links down: {what}.</p>",
+        100.0 * share
+    ))
 }
 
 /// What channels have counted of errors, a line for each.
