@@ -411,6 +411,32 @@ fn elite4s_go_round_what_is_down_and_lose_what_has_no_way() {
 }
 
 #[test]
+fn up_down_tables_of_any_network_go_round_what_is_down() {
+    let topology = r#"topology={kind="torus", dimensions=[4, 4], nodes_per_switch=2}"#;
+    let lengths = r#"link.length={node="1 m", switch="1 m"}"#;
+    let machine = ["run", "nrc", "--set", topology, "--set", lengths, "--set", "routing.algorithm=up-down"];
+    let time = ["--load", "0.05", "--warm-up", "5us", "--duration", "250us"];
+    let rules = "down(switch=10, at=20us); manager(every=5us, latency=10us)";
+    let output = flitway(&[&machine[..], &time, &["--faults", rules, "--json", "-"]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_valid(&result);
+    let point = &result["points"][0];
+    assert!(point.get("deadlock").is_none(), "{point}");
+    let faults = &point["faults"];
+    let log = faults["log"].as_array().unwrap();
+    let is_written = |note: &&Value| {
+        let text = note["text"].as_str().unwrap();
+        text.starts_with("tables avoid 1 switch and 6 links")
+            && note["since_ns"].as_f64() > note["at_ns"].as_f64()
+    };
+    assert!(log.iter().any(|note| is_written(&note)), "{log:?}");
+    assert_eq!(faults["explained"]["what"], "switch 10");
+    // What the two nodes of the dead switch send, and what is for them, is lost.
+    let [before, after] = ["accepted_before", "accepted_after"].map(|key| faults[key].as_f64().unwrap());
+    assert!((0.85..0.95).contains(&(after / before)), "{before} {after}");
+}
+
+#[test]
 fn what_cannot_break_is_told() {
     let rules = "down(link=\"node 3\", at=5us)";
     let lanes = "lanes(link=\"node 3\", good=4); lose-ack(link=\"node 3\"); undetected(1e-9)";
