@@ -32,6 +32,8 @@ pub struct FaultsResult {
     /// From when on nothing changed because of it and no packet was lost, in nanoseconds; absent if more was to come of it at
     /// the end of the run, or packets were lost up to then.
     pub settled_ns: Option<f64>,
+    /// Nanoseconds from the first fault until then.
+    pub recovery_ns: Option<f64>,
     /// When the first thing was to break that had not by the end of the run, in nanoseconds.
     pub next_ns: Option<f64>,
     /// Rules that had not come to corrupt anything by the end, where that is known.
@@ -114,6 +116,7 @@ impl FaultsResult {
             broken_ns: has_broken.then(|| nanos(first)),
             changed_ns: is_over.then(|| nanos(changed)),
             settled_ns: (is_over && !goes_on).then(|| nanos(settled)),
+            recovery_ns: (is_over && !goes_on).then(|| nanos(Cycle(settled.since(first)))),
             next_ns: plan.faults.list().iter().find(|fault| fault.at >= end).map(|fault| nanos(fault.at)),
             unmatched: 0,
             explained: None,
@@ -148,6 +151,7 @@ impl FaultsResult {
         ("faults.broken_ns", "ns"),
         ("faults.changed_ns", "ns"),
         ("faults.settled_ns", "ns"),
+        ("faults.recovery_ns", "ns"),
         ("faults.next_ns", "ns"),
         ("faults.unmatched", "rules"),
         ("faults.explained.share", "fraction"),
@@ -184,6 +188,7 @@ impl FaultsResult {
             ("broken_ns", self.broken_ns),
             ("changed_ns", self.changed_ns),
             ("settled_ns", self.settled_ns),
+            ("recovery_ns", self.recovery_ns),
             ("next_ns", self.next_ns),
             ("accepted_before", before),
             ("accepted_during", during),

@@ -23,6 +23,7 @@ const QUANTITIES: &[Quantity] = &[
     ("first fault at", "/faults/broken_ns", words::time),
     ("the last change that came of faults at", "/faults/changed_ns", words::time),
     ("nothing of them changed or was lost after", "/faults/settled_ns", words::time),
+    ("– after the first fault", "/faults/recovery_ns", words::time),
     ("what had not broken by the end was to from", "/faults/next_ns", words::time),
     ("rules that found nothing to corrupt", "/faults/unmatched", count),
     ("load delivered before them", "/faults/accepted_before", load),
