@@ -3,7 +3,8 @@
 use crate::table::plural;
 use flitway_fabric::simulation::{LinkCounters, LostCounters};
 use flitway_report::faults::result::Note;
-use flitway_report::faults::{About, FaultsResult};
+use flitway_report::faults::{About, Explained, FaultsResult};
+use flitway_report::link_counts::LinkCounts;
 use flitway_report::page::time;
 use flitway_report::shown::load;
 use std::fmt::Write;
@@ -13,7 +14,7 @@ const PORTS: usize = 8;
 
 /// What came of faults: what was lost, what links made up for, how much got through before, during and after,
 /// and the log of the manager.
-pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
+pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters, links: &[LinkCounts]) -> String {
     let FaultsResult { created, delivered, lost, pairs, .. } = faults;
     let under_way = created.saturating_sub(delivered + lost.sum());
     let mut text = format!(
@@ -34,7 +35,7 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
         });
         add("", &format!("{} of nodes lost packets{longest}", plural(*pairs, "pair", "s")));
     }
-    for (name, line) in ["links", ""].into_iter().zip(made_up(link)) {
+    for (name, line) in ["links", "", ""].into_iter().zip(made_up(link, links)) {
         add(name, &line);
     }
     if let Some(broken) = faults.broken_ns {
@@ -56,6 +57,9 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters) -> String {
     if faults.unmatched > 0 {
         let rules = plural(faults.unmatched, "rule", "s");
         add("not corrupted", &format!("what {rules} named: fewer were sent there than its `nth`"));
+    }
+    if let Some(Explained { what, share }) = &faults.explained {
+        add("explained", &format!("{:.0} % of CRC errors, losses and links down: {what}", 100.0 * share));
     }
     let [before, during, after] = faults.accepted.map(|it| it.map_or("-".to_owned(), |it| load(it, 4)));
     let last = if faults.settled_ns.is_some() { "the last that came of it" } else { "the last change" };
@@ -85,14 +89,18 @@ pub(crate) fn causes(lost: &LostCounters) -> String {
     causes.collect::<Vec<_>>().join(", ")
 }
 
-/// What links made up for, where they corrupted something: a line or two.
-fn made_up(link: &LinkCounters) -> Vec<String> {
+/// What links made up for, where they corrupted something, and the channel that has most of it: up to three lines.
+fn made_up(link: &LinkCounters, links: &[LinkCounts]) -> Vec<String> {
     let LinkCounters { corrupted, undetected, repeated, timeouts, .. } = *link;
     let mut lines = Vec::new();
     if *link != LinkCounters::default() {
         let expired = plural(timeouts, "time-out", "s");
         let corrupted = format!("{corrupted} packets and acknowledgements corrupted and noticed");
         lines.push(format!("{corrupted}, {} sent again, {expired}", plural(repeated, "packet", "s")));
+    }
+    if let Some(LinkCounts { ends: [from, to], counts }) = links.first().filter(|it| it.counts.crc_errors > 0)
+    {
+        lines.push(format!("most at {to}, from {from}: {} of {corrupted}", counts.crc_errors));
     }
     if undetected > 0 {
         lines.push(format!(
@@ -104,8 +112,8 @@ fn made_up(link: &LinkCounters) -> Vec<String> {
 }
 
 /// The same by itself, of a run `at` a load in which nothing else broke; nothing where links corrupted nothing.
-pub(crate) fn links(link: &LinkCounters, at: &str) -> Option<String> {
-    let lines = made_up(link);
+pub(crate) fn links(link: &LinkCounters, counts: &[LinkCounts], at: &str) -> Option<String> {
+    let lines = made_up(link, counts);
     (!lines.is_empty()).then(|| format!("{:<19}{at}{}", "links", lines.join(&format!("\n{:19}", ""))))
 }
 

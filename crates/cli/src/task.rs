@@ -168,9 +168,9 @@ impl<W: Tasks> Task<'_, W> {
             let text = match &point.faults {
                 Some(faults) => {
                     let at = if at.is_empty() { at } else { format!("{}:\n", at.trim_end_matches(", ")) };
-                    Some(format!("\n{at}{}", crate::faults::text(faults, &point.link)))
+                    Some(format!("\n{at}{}", crate::faults::text(faults, &point.link, &point.links)))
                 }
-                None => crate::faults::links(&point.link, &at),
+                None => crate::faults::links(&point.link, &point.links, &at),
             };
             if let Some(text) = text {
                 voice.say(|| broken(&text, REMARK))?;

@@ -249,6 +249,102 @@ fn bit_errors_are_told_as_the_setting_tells_them_or_as_a_probability() {
     assert!(one > 0 && one * 8 < all, "{one} of {all}");
 }
 
+/// What each channel has counted adds up to the totals, and the link with the most errors is first.
+#[test]
+fn channels_count_their_errors() {
+    let arguments = ["run", "nrc", "--load", "0.3", "--warm-up", "5us", "--duration", "60us"];
+    let faults = ["--faults", "bit-errors(1e-5); bit-errors(2e-4, link=\"node 3\")"];
+    let setting = ["--set", "link.bit_errors=10 errors/Mbit"];
+    for (written, place) in [(&faults, "/faults/links"), (&setting, "/links")] {
+        let result = json(&[&arguments[..], &written[..]].concat());
+        assert_valid(&result);
+        let point = &result["points"][0];
+        let links = point.pointer(place).unwrap().as_array().unwrap();
+        let sum = |key: &str| links.iter().map(|link| link[key].as_u64().unwrap()).sum::<u64>();
+        for (key, total) in [("crc_errors", "corrupted"), ("repeated", "repeated"), ("timeouts", "timeouts")]
+        {
+            assert_eq!(sum(key), point["link_errors"][total].as_u64().unwrap(), "{key} of {place}");
+        }
+        assert!(sum("crc_errors") > 100 && sum("repeated") > 100, "{links:?}");
+        assert_eq!(point.get("links").is_some(), place == "/links");
+    }
+    let result = json(&[&arguments[..], &faults].concat());
+    let first = [0, 1]
+        .map(|place| result["points"][0]["faults"]["links"][place]["link"].as_str().unwrap().to_owned());
+    let mut both = first.clone();
+    both.sort();
+    assert_eq!(both, ["node 3 to switch 0 port 3", "switch 0 port 3 to node 3"]);
+    let shown = common::stdout(&flitway(&[&arguments[..], &faults].concat()));
+    let to = first[0].split(" to ").nth(1).unwrap();
+    assert!(shown.contains(&format!("most at {to}, from ")), "{shown}");
+}
+
+/// A rate of one link is that of its rail alone, in the place of that of all.
+#[test]
+fn one_link_of_a_rail_has_bit_errors() {
+    let arguments = ["run", "qsnet2-64", "--set", "rails=2", "--load", "0.3", "--warm-up", "5us"];
+    let rules = "bit-errors(1e-15); bit-errors(1e-4, link=\"node 3\", rail=1)";
+    let result = json(&[&arguments[..], &["--duration", "60us", "--faults", rules]].concat());
+    assert_valid(&result);
+    let links = result["points"][0]["faults"]["links"].as_array().unwrap();
+    assert!(links[0]["crc_errors"].as_u64() > Some(10), "{links:?}");
+    for link in links.iter().filter(|link| link["crc_errors"].as_u64() > Some(0)) {
+        let words = link["link"].as_str().unwrap();
+        assert!(words.contains("rail 1, node 3"), "{words}");
+    }
+    let refused =
+        ["run", "qsnet2-64", "--load", "0.1", "--faults", "bit-errors(1e-5, link=\"node 3\", rail=1)"];
+    assert_refused(&[(&refused, &["there is no rail 1"])]);
+}
+
+/// The manager notes a port with many CRC errors once, and the result names what explains most of what went wrong.
+#[test]
+fn the_manager_reads_error_counters_and_the_culprit_is_named() {
+    let run = |machine: &str, faults: &str| {
+        let arguments = ["run", machine, "--load", "0.3", "--warm-up", "5us", "--duration", "60us"];
+        let result = json(&[&arguments[..], &["--faults", faults]].concat());
+        assert_valid(&result);
+        result["points"][0]["faults"].clone()
+    };
+    let noted = |faults: &Value| {
+        let log = faults["log"].as_array().unwrap().clone();
+        let of_errors =
+            log.into_iter().filter(|note| note["text"].as_str().unwrap().ends_with(" CRC errors"));
+        of_errors.map(|note| note["place"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let noisy = "bit-errors(1e-9); bit-errors(2e-4, link=\"node 3\")";
+    let faults = run("nrc", noisy);
+    let mut places = noted(&faults);
+    places.sort();
+    assert_eq!(places, ["node 3", "switch 0 port 3"], "{}", faults["log"]);
+    assert_eq!(faults["explained"]["what"], "link between node 3 and switch 0 port 3");
+    assert!(faults["explained"]["share"].as_f64() > Some(0.9), "{}", faults["explained"]);
+    let quiet = run("nrc", &format!("{noisy}; manager(errors=100000)"));
+    assert!(noted(&quiet).is_empty(), "{}", quiet["log"]);
+    let lanes = run("nrc", "lanes(link=\"node 3\", good=5, at=20us)");
+    assert_eq!(lanes["explained"]["what"], "lanes of the link between node 3 and switch 0 port 3");
+    let nothing = run("nrc", "down(link=\"node 3\", at=1ms)");
+    assert!(nothing.get("explained").is_none(), "{nothing}");
+    let never = "manager(never, errors=3)";
+    assert_refused(&[(&["run", "nrc", "--load", "0.1", "--faults", never], &["nothing beside `never`"])]);
+}
+
+#[test]
+fn a_dead_switch_is_named_first() {
+    let arguments = ["run", "th-group", "--load", "0.1", "--warm-up", "5us", "--duration", "60us"];
+    let output =
+        flitway(&[&arguments[..], &["--faults", "down(switch=48, at=10us)", "--json", "-"]].concat());
+    assert_eq!(output.status.code(), Some(1), "it loses packets for good");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_valid(&result);
+    let faults = &result["points"][0]["faults"];
+    assert_eq!(faults["explained"]["what"], "switch 48");
+    let log = faults["log"].as_array().unwrap();
+    let place = |text: &str| log.iter().position(|note| note["text"].as_str().unwrap().starts_with(text));
+    let dead = place("dead: ").unwrap();
+    assert!(log[..dead].iter().all(|note| note["at_ns"].as_f64() < log[dead]["at_ns"].as_f64()), "{log:?}");
+}
+
 #[test]
 fn all_wrong_rules_are_told_each_with_its_line() {
     let path =
@@ -312,6 +408,32 @@ fn elite4s_go_round_what_is_down_and_lose_what_has_no_way() {
     assert!((30_000.0..30_050.0).contains(&around["settled_ns"].as_f64().unwrap()), "{around}");
     let off = run("down(link=\"node 3\", at=20us); manager(every=5us, latency=10us)");
     assert!(lost(&off, "no_route") > 10 && lost(&off, "in_dead_switch") == 0, "{off}");
+}
+
+#[test]
+fn up_down_tables_of_any_network_go_round_what_is_down() {
+    let topology = r#"topology={kind="torus", dimensions=[4, 4], nodes_per_switch=2}"#;
+    let lengths = r#"link.length={node="1 m", switch="1 m"}"#;
+    let machine = ["run", "nrc", "--set", topology, "--set", lengths, "--set", "routing.algorithm=up-down"];
+    let time = ["--load", "0.05", "--warm-up", "5us", "--duration", "250us"];
+    let rules = "down(switch=10, at=20us); manager(every=5us, latency=10us)";
+    let output = flitway(&[&machine[..], &time, &["--faults", rules, "--json", "-"]].concat());
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_valid(&result);
+    let point = &result["points"][0];
+    assert!(point.get("deadlock").is_none(), "{point}");
+    let faults = &point["faults"];
+    let log = faults["log"].as_array().unwrap();
+    let is_written = |note: &&Value| {
+        let text = note["text"].as_str().unwrap();
+        text.starts_with("tables avoid 1 switch and 6 links")
+            && note["since_ns"].as_f64() > note["at_ns"].as_f64()
+    };
+    assert!(log.iter().any(|note| is_written(&note)), "{log:?}");
+    assert_eq!(faults["explained"]["what"], "switch 10");
+    // What the two nodes of the dead switch send, and what is for them, is lost.
+    let [before, after] = ["accepted_before", "accepted_after"].map(|key| faults[key].as_f64().unwrap());
+    assert!((0.85..0.95).contains(&(after / before)), "{before} {after}");
 }
 
 #[test]

@@ -178,7 +178,8 @@ const MANAGER: Entry = Entry {
     doc: "who looks after the network, and how fast",
     details: "It reads the states of all links every so often, over management of its own, and writes tables that avoid what is \
               down, where the routing has such tables (`rtb`, and in other trees `d-mod-k` and `s-mod-k`). Unless a rule says \
-              otherwise it reads every 10 us, and new tables count 50 us later.",
+              otherwise it reads every 10 us, and new tables count 50 us later. It reads the counters of CRC errors, too, and notes a \
+              port that has counted `errors` or more since the last reading, once as long as that goes on.",
     parameters: &[
         Parameter {
             name: "every",
@@ -191,6 +192,12 @@ const MANAGER: Entry = Entry {
             expected: "a time, such as `50us`",
             default: Some("50us"),
             doc: "From a reading until the tables are in all switches.",
+        },
+        Parameter {
+            name: "errors",
+            expected: "a number from 1 on",
+            default: Some("16"),
+            doc: "So many new CRC errors in a reading are noted. The default is \\[assumed\\].",
         },
     ],
 };
@@ -210,8 +217,8 @@ pub enum FaultRule {
     Undetected(u64),
     /// Something that is sent is corrupted.
     Corrupted { kind: SentKind, link: Place, rail: u32, nth: u64 },
-    /// Who looks after it: times in picoseconds; nobody if there are none.
-    Manager(Option<[u64; 2]>),
+    /// Who looks after it: times in picoseconds, and how many errors are noted; nobody if there are none.
+    Manager(Option<([u64; 2], u64)>),
 }
 
 fn picos(text: &str) -> Option<u64> {
@@ -325,13 +332,17 @@ fn manager(choice: &Choice) -> Result<FaultRule, ChoiceError> {
         text => picos(text).filter(|&every| every > 0).map(Some),
     })?;
     let latency = choice.value(1, picos)?;
-    if every.is_none() && choice.is_given(1) {
-        let none = choice.value(1, |_| None::<()>);
+    let errors = choice.value(2, |text| number(text).filter(|&errors: &u64| errors > 0))?;
+    if let Some(given) = (1..3).find(|&place| every.is_none() && choice.is_given(place)) {
+        let none = choice.value(given, |_| None::<()>);
         none.map_err(|error| {
-            expecting(error, "nothing beside `never`: without a manager no tables are written")
+            expecting(
+                error,
+                "nothing beside `never`: without a manager nothing is read and no tables are written",
+            )
         })?;
     }
-    Ok(FaultRule::Manager(every.map(|every| [every, latency])))
+    Ok(FaultRule::Manager(every.map(|every| ([every, latency], errors))))
 }
 
 /// Whether `text` is rules, and no path.
@@ -438,7 +449,7 @@ pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, Vec<String
         clock,
         list: Vec::new(),
         errors: LinkErrors::default(),
-        manager: Some(ManagerSettings { every: every(10_000_000), latency: every(50_000_000) }),
+        manager: Some(ManagerSettings { every: every(10_000_000), latency: every(50_000_000), errors: 16 }),
         flit_bits: session.machine().packet.flit_bytes * 8,
         lanes: training.map(|training| training.lanes),
         lane_rates: lane_rates(session.machine()),
@@ -533,10 +544,11 @@ impl Fitter<'_> {
                 let (component, port) = self.component(end, rail)?;
                 self.errors.rules.push(ErrorRule { component, port, kind, nth });
             }
-            FaultRule::Manager(times) => {
-                self.manager = times.map(|[every, latency]| ManagerSettings {
+            FaultRule::Manager(settings) => {
+                self.manager = settings.map(|([every, latency], errors)| ManagerSettings {
                     every: self.cycle(every).0.max(1),
                     latency: self.cycle(latency).0,
+                    errors,
                 });
             }
         }

@@ -526,7 +526,7 @@ fn what_breaks_is_measured() {
     found.retain(|path| !["log", "series", "longest_pair"].iter().any(|it| path.contains(it)));
     let unknown: Vec<&String> = found.iter().filter(|path| !known.contains(&path.as_str())).collect();
     // The node loses packets up to the end, and everything has broken by then.
-    let elsewhere = ["faults.settled_ns", "faults.next_ns", "faults.unmatched"];
+    let elsewhere = ["faults.settled_ns", "faults.recovery_ns", "faults.next_ns", "faults.unmatched"];
     let known = known.iter().filter(|path| !elsewhere.contains(path));
     let absent: Vec<&&str> = known.filter(|path| !found.iter().any(|it| it == **path)).collect();
     assert!(unknown.is_empty() && absent.is_empty(), "{unknown:?} {absent:?}");

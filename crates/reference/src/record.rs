@@ -5,7 +5,8 @@ use flitway_engine::Cycle;
 use flitway_fabric::barrier::Packet;
 use flitway_fabric::observer::{
     Advert, BarrierDeparture, BarrierLoss, BarrierNote, ComponentNumber, Departure, Grant, LinkChange,
-    LinkObserver, LinkState, Loss, MessageObserver, Miss, NicObserver, Outputs, Passage, SwitchObserver,
+    LinkError, LinkObserver, LinkState, Loss, MessageObserver, Miss, NicObserver, Outputs, Passage,
+    SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, Flow};
 use flitway_wiring::{NodeId, RailId};
@@ -45,6 +46,8 @@ pub struct Record {
     pub lost: Vec<Loss>,
     /// States of links that have changed.
     pub link_changes: Vec<LinkChange>,
+    /// What links have counted of errors.
+    pub link_errors: Vec<LinkError>,
 }
 
 /// One thing that happened.
@@ -82,6 +85,8 @@ pub enum Event {
     PacketLost(Loss),
     /// The link of a port has another state.
     LinkChanged(LinkChange),
+    /// A link has counted an error.
+    LinkErred(LinkError),
 }
 
 impl Event {
@@ -102,6 +107,7 @@ impl Event {
             Event::Chosen(departure) => departure.chosen,
             Event::PacketLost(loss) => loss.at,
             Event::LinkChanged(change) => change.at,
+            Event::LinkErred(error) => error.at,
         }
     }
 
@@ -129,10 +135,9 @@ impl Event {
             Event::Completed(_, switch, group) => [switch, group.0, 0, 0, 0, 0].map(u64::from),
             Event::Noted(it) => {
                 let parent = it.place.parent().map_or(0, |port| 1 + u64::from(port.0));
-                let place = [it.place.children(), parent];
                 let [switch, port, group, word] =
                     [it.switch, it.port.0, it.group.0, word(it.packet)].map(u64::from);
-                [switch, port << 32 | group, word, it.arrived.0, place[0], place[1]]
+                [switch, port << 32 | group, word, it.arrived.0, it.place.children(), parent]
             }
             Event::Departed(it) => {
                 let [component, port, group, word] =
@@ -153,6 +158,7 @@ impl Event {
             Event::Chosen(it) => [it.component, it.port.0, it.vc.into(), 0, 0, 0].map(u64::from),
             Event::PacketLost(it) => key_of_loss(&it),
             Event::LinkChanged(it) => key_of_change(&it),
+            Event::LinkErred(it) => key_of_error(&it),
             Event::Granted(it) => [it.switch, it.output.0, it.vc.into(), it.input.0, 0, 0].map(u64::from),
         };
         let kind = match self {
@@ -172,6 +178,7 @@ impl Event {
             Event::PacketLost(_) => 13,
             Event::LinkChanged(_) => 14,
             Event::Answered(..) => 15,
+            Event::LinkErred(_) => 16,
         };
         (self.cycle(), kind, place)
     }
@@ -198,6 +205,10 @@ fn key_of_change(change: &LinkChange) -> [u64; 6] {
         LinkState::Down => [101, 0],
     };
     [change.component.into(), change.port.0.into(), state, lanes, 0, 0]
+}
+
+fn key_of_error(error: &LinkError) -> [u64; 6] {
+    [error.component, error.port.0, error.kind as u32, 0, 0, 0].map(u64::from)
 }
 
 /// A barrier packet as a number.
@@ -233,6 +244,7 @@ impl Record {
         self.chosen.append(&mut other.chosen);
         self.lost.append(&mut other.lost);
         self.link_changes.append(&mut other.link_changes);
+        self.link_errors.append(&mut other.link_errors);
     }
 
     /// Everything that happened before cycle `end`, in a canonical order.
@@ -253,6 +265,7 @@ impl Record {
         let chosen = self.chosen.iter().copied().map(Event::Chosen);
         let lost = self.lost.iter().copied().map(Event::PacketLost);
         let links = self.link_changes.iter().copied().map(Event::LinkChanged);
+        let errors = self.link_errors.iter().copied().map(Event::LinkErred);
         let notes = self.notes.iter().copied().map(Event::Noted);
         let departures = self.departures.iter().copied().map(Event::Departed);
         let packets = notes.chain(departures).chain(losses);
@@ -261,6 +274,7 @@ impl Record {
         let mut all: Vec<Event> = packets
             .chain(lost)
             .chain(links)
+            .chain(errors)
             .chain(grants)
             .chain(misses)
             .chain(adverts)
@@ -295,6 +309,10 @@ impl LinkObserver for Record {
 
     fn lost(&mut self, loss: &Loss) {
         self.lost.push(*loss);
+    }
+
+    fn link_erred(&mut self, error: &LinkError) {
+        self.link_errors.push(*error);
     }
 
     fn link_changed(&mut self, change: &LinkChange) {

@@ -2,7 +2,7 @@
 
 use flitway_engine::Cycle;
 use flitway_fabric::FlowKind;
-use flitway_fabric::observer::{LinkChange, Loss};
+use flitway_fabric::observer::{LinkChange, LinkError, LinkErrorKind, Loss};
 
 /// Bins of a record. In a run that is longer they become twice as long.
 const BINS_MAX: u64 = 4_096;
@@ -20,6 +20,8 @@ pub struct FaultRecord {
     pub messages_lost: u64,
     /// States of links that have changed, in order for each port.
     pub changes: Vec<LinkChange>,
+    /// CRC errors that the manager has not read, where there is one.
+    unread: Option<Vec<LinkError>>,
 }
 
 impl FaultRecord {
@@ -27,6 +29,26 @@ impl FaultRecord {
     #[must_use]
     pub fn new(bin: u64) -> Self {
         FaultRecord { bin: bin.max(1), ..FaultRecord::default() }
+    }
+
+    /// The same, with CRC errors kept for a manager who reads them, if there is one.
+    #[must_use]
+    pub fn read_by_manager(self, is_read: bool) -> Self {
+        FaultRecord { unread: is_read.then(Vec::new), ..self }
+    }
+
+    /// A link has counted an error.
+    pub fn err(&mut self, error: &LinkError) {
+        if let Some(unread) = self.unread.as_mut().filter(|_| error.kind == LinkErrorKind::Corrupted) {
+            unread.push(*error);
+        }
+    }
+
+    /// CRC errors before cycle `until` that have not been read, which now are.
+    pub fn read(&mut self, until: Cycle) -> Vec<LinkError> {
+        self.unread
+            .as_mut()
+            .map_or_else(Vec::new, |unread| unread.extract_if(.., |it| it.at < until).collect())
     }
 
     /// A packet of so many flits is created in cycle `now`.

@@ -5,12 +5,14 @@
 //! reads the states of links every so often, as a subnet manager does, and writes tables that avoid what is down, which count
 //! after its latency.
 
+pub mod explained;
 pub mod operator;
 pub mod result;
 
 use flitway_engine::Cycle;
 use flitway_fabric::{Faults, LinkErrors};
 
+pub use explained::Explained;
 pub use operator::{About, Operator};
 pub use result::FaultsResult;
 
@@ -32,6 +34,8 @@ pub struct ManagerSettings {
     pub every: u64,
     /// Cycles from a reading until new tables are in all switches.
     pub latency: u64,
+    /// New CRC errors of a channel in a reading that are noted; at least 1.
+    pub errors: u64,
 }
 
 impl FaultPlan {

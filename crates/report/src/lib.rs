@@ -14,6 +14,7 @@ pub mod fault_record;
 pub mod faults;
 pub mod graph;
 pub mod latencies;
+pub mod link_counts;
 pub mod measure;
 pub mod memory;
 pub mod operations;

@@ -9,6 +9,7 @@ pub use barrier::{BarrierPoint, Recovery};
 use crate::details::Details;
 use crate::faults::FaultsResult;
 use crate::latencies::Latencies;
+use crate::link_counts::LinkCounts;
 use crate::measure::{Measurement, Unsettled, Verdict};
 use crate::memory::peak_rss_bytes;
 use crate::order::Order;
@@ -98,6 +99,8 @@ pub struct Point {
     pub adverts: u64,
     /// What links have made up for, warm-up included.
     pub link: LinkCounters,
+    /// What each channel has counted of errors, the most affected first; those that have counted any.
+    pub links: Vec<LinkCounts>,
     /// What broke and what came of it, where something was to break.
     pub faults: Option<FaultsResult>,
     /// The packets that wait for each other for ever, if there are any.
@@ -182,6 +185,7 @@ impl Point {
             flit_hops: measurement.counters.flit_hops,
             adverts: measurement.counters.adverts,
             link: measurement.counters.link,
+            links: Vec::new(),
             faults: None,
             deadlock: measurement.deadlock.as_ref().map(|found| waiting_packets(found, scale)),
             stages: None,
@@ -350,7 +354,13 @@ impl Point {
         put("flit_hops", Some(json!(self.flit_hops)));
         put("adverts", Some(json!(self.adverts)));
         put("link_errors", link_errors(&self.link));
-        put("faults", self.faults.as_ref().map(FaultsResult::to_json));
+        let (mut faults, mut links) =
+            (self.faults.as_ref().map(FaultsResult::to_json), LinkCounts::to_json(&self.links));
+        if let Some(faults) = faults.as_mut().and_then(Value::as_object_mut) {
+            faults.extend(links.take().map(|links| ("links".to_owned(), links)));
+        }
+        put("links", links);
+        put("faults", faults);
         put("deadlock", self.deadlock.as_ref().map(|ring| ring.iter().map(WaitingPacket::to_json).collect()));
         put("reply", self.reply.as_ref().map(ReplyPoint::to_json));
         put("multicast", self.multicast.as_ref().map(MulticastPoint::to_json));

@@ -3,6 +3,7 @@
 use crate::barriers::{Barriers, Signs};
 use crate::fault_record::FaultRecord;
 use crate::latencies::{Latencies, Short, latencies};
+use crate::link_counts::ErrorRecord;
 use crate::operations::{Copies, Operations};
 use crate::order::Order;
 use crate::replies::Replies;
@@ -11,7 +12,7 @@ use crate::watch::{Slowest, Watch};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{
     BarrierDeparture, BarrierLoss, BarrierNote, BarrierPassage, ComponentNumber, Departure, LinkChange,
-    LinkObserver, Loss, LossReason, MessageObserver, Miss, NicObserver, Passage, Receipt, Request,
+    LinkError, LinkObserver, Loss, LossReason, MessageObserver, Miss, NicObserver, Passage, Receipt, Request,
     SwitchObserver,
 };
 use flitway_fabric::{BarrierId, Delivery, Flow, FlowKind, Packet};
@@ -194,6 +195,8 @@ pub struct Recorder {
     watch: Watch,
     /// What is seen of faults, where something breaks.
     faults: Option<Box<FaultRecord>>,
+    /// What links have counted of errors.
+    errors: ErrorRecord,
     /// The order of packets, where they may be reordered.
     order: Option<Box<Order>>,
 }
@@ -214,6 +217,7 @@ impl Recorder {
             transits: Transits::default(),
             watch: Watch::default(),
             faults: None,
+            errors: ErrorRecord::default(),
             order: None,
         }
     }
@@ -233,6 +237,17 @@ impl Recorder {
     #[must_use]
     pub fn faults(&self) -> Option<&FaultRecord> {
         self.faults.as_deref()
+    }
+
+    /// CRC errors before cycle `until` that have not been read, which now are.
+    pub fn read_errors(&mut self, until: Cycle) -> Vec<LinkError> {
+        self.faults.as_mut().map_or_else(Vec::new, |faults| faults.read(until))
+    }
+
+    /// What links have counted of errors since the start.
+    #[must_use]
+    pub fn errors(&self) -> &ErrorRecord {
+        &self.errors
     }
 
     /// With groups in the switches: `copies_of` says how many copies of a packet for each are delivered.
@@ -345,6 +360,13 @@ impl LinkObserver for Recorder {
         }
         if let Some(faults) = &mut self.faults {
             faults.lose(loss);
+        }
+    }
+
+    fn link_erred(&mut self, error: &LinkError) {
+        self.errors.enter(error);
+        if let Some(faults) = &mut self.faults {
+            faults.err(error);
         }
     }
 

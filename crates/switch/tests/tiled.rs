@@ -11,7 +11,10 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::chip::{Chip, Cost, CostPart};
 use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::PacketFormat;
-use flitway_fabric::{Fabric, Flow, LaneChoice, Packet, Rate, ReplyLanes, Simulation};
+use flitway_fabric::{
+    Delivery, Endpoint, Fabric, Flow, LaneChoice, NicPorts, Outgoing, Packet, Rate, ReplyLanes, Simulation,
+    Up,
+};
 use flitway_switch::tiled::{
     AckSettings, Arbitration, BufferSettings, LaneOut, RetrySettings, Tiled, TiledBuffers, TiledPipeline,
     TiledSettings, TrainingSettings,
@@ -201,6 +204,121 @@ fn by_age_packets_from_far_take_as_long_as_those_from_near() {
     assert!(latencies.iter().max().unwrap() - latencies.iter().min().unwrap() < 50, "{latencies:?}");
     // Who comes far has buffers at more switches, all of which are served in turn.
     assert!(packets.is_sorted() && packets[0] >= 25, "{packets:?}");
+}
+
+/// A node that leaves what comes on some virtual channels in its bounded NIC port for ever.
+struct Drains {
+    script: Script,
+    /// By virtual channel, whether it is drained.
+    vcs: [bool; 4],
+}
+
+impl Endpoint for Drains {
+    const BOUNDED: bool = true;
+
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        self.script.wake(now, out)
+    }
+
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        if let Up::Delivery(delivery) = up
+            && self.vcs[usize::from(delivery.vc)]
+        {
+            out.drain(delivery.ticket());
+        }
+        self.script.hear(now, up, out)
+    }
+}
+
+/// What is delivered until cycle `end` where each node of a chain of four, two nodes to a switch, sends so many packets on
+/// each virtual channel to the last node, which drains the `vcs` that are said; of `late` from cycle `start` on.
+fn through_a_chain(
+    buffer: BufferSettings,
+    counts: [u64; 4],
+    drained: [bool; 4],
+    late: usize,
+) -> Vec<Delivery> {
+    let chain = TopologySettings::Mesh { dimensions: vec![4], nodes_per_switch: 2 };
+    let buffers = TiledBuffers { input: buffer, row: buffer, column: buffer };
+    let retry = Some(RetrySettings { window: 16, sequence_bits: 5, timeout: 2_000, heartbeat: 400 });
+    let switch = TiledSettings { buffers, ..tiled((2, 2), 4, retry) };
+    let mut fabric = fabric(&chain, RoutingKind::DimensionOrder, 5, switch);
+    fabric.nic_ports = NicPorts::Bounded;
+    let of_vc = |vc: usize| {
+        let created = Cycle(if vc == late { START } else { 0 });
+        (0..counts[vc]).map(move |tag| Packet { lane: vc as u32, created, ..packet(7, tag) })
+    };
+    let scripts = (0..8).map(|node| {
+        let packets = if node == 7 { Vec::new() } else { (0..4).flat_map(of_vc).collect() };
+        Drains { script: Script::new(packets), vcs: drained }
+    });
+    let scripts = scripts.collect();
+    let mut simulation = Simulation::<Tiled, _, _>::new(&fabric, scripts, 1, Deliveries::default);
+    simulation.run_until(Cycle(END), &AtomicBool::new(false));
+    simulation.settle();
+    assert!(simulation.audit().holds());
+    simulation.gather_observers(|observer| observer.0.clone()).concat()
+}
+
+/// When the packets of the last virtual channel are created, long after all buffers are full of others, and the end.
+const START: u64 = 20_000;
+const END: u64 = 100_000;
+
+/// DAMQ with a shared part for seven packets, and for one; SAMQ.
+const ORGANISATIONS: [BufferSettings; 3] = [
+    BufferSettings { flits: 99, private: 9 },
+    BufferSettings { flits: 45, private: 9 },
+    BufferSettings { flits: 72, private: 18 },
+];
+
+/// Cycles from a packet that goes over a link into a private part with room for one to the next one: its nine flits go, stay
+/// for as long while the NIC drains them, and the acknowledgement comes back, each way through transmitter, link and receiver.
+const TURN: u64 = 43;
+
+/// All virtual channels but one are full of packets that never leave: what is sent on that one goes as if it were alone in
+/// buffers that are its private part.
+#[test]
+fn a_virtual_channel_goes_on_where_all_others_stand() {
+    for buffer in ORGANISATIONS {
+        for vc in 0..4 {
+            let (mut counts, mut drained) = ([100; 4], [false; 4]);
+            (counts[vc], drained[vc]) = (50, true);
+            let delivered = through_a_chain(buffer, counts, drained, vc);
+            let (on, others): (Vec<Delivery>, Vec<Delivery>) =
+                delivered.into_iter().partition(|it| usize::from(it.vc) == vc);
+            assert_eq!(others.len(), 3, "one stands in the NIC port for each of the others");
+            assert!(others.iter().all(|it| it.delivered.0 < START));
+            assert_eq!(on.len(), 7 * 50, "{buffer:?}, virtual channel {vc}");
+            let longest = on.iter().map(|it| it.delivered.since(it.created)).max();
+            assert!(longest < Some(7 * 50 * TURN), "{buffer:?}, virtual channel {vc}: {longest:?}");
+            let mut counts = [0; 4];
+            counts[vc] = 50;
+            let private = BufferSettings { flits: 4 * buffer.private, ..buffer };
+            let alone = through_a_chain(private, counts, drained, vc);
+            // Whose turn it is first depends on what has gone before.
+            let times = |of: &[Delivery]| of.iter().map(|it| it.delivered).collect::<Vec<_>>();
+            assert!(times(&on) == times(&alone), "{buffer:?}, virtual channel {vc}");
+        }
+    }
+}
+
+/// All others have packets all the time, which leave as fast as the last link takes them: a virtual channel gets its turns. At
+/// each of its own it waits for a packet of each of the three others.
+#[test]
+fn a_virtual_channel_gets_its_turns_where_all_others_are_full() {
+    for buffer in ORGANISATIONS {
+        for vc in 0..4 {
+            let mut counts = [2_000; 4];
+            counts[vc] = 50;
+            let delivered = through_a_chain(buffer, counts, [true; 4], vc);
+            let on: Vec<&Delivery> = delivered.iter().filter(|it| usize::from(it.vc) == vc).collect();
+            assert_eq!(on.len(), 7 * 50, "{buffer:?}, virtual channel {vc}");
+            let longest = on.iter().map(|it| it.delivered.since(it.created)).max().unwrap();
+            assert!(longest < 7 * 50 * (TURN + 3 * 9), "{buffer:?}, virtual channel {vc}: {longest}");
+            let after = delivered.iter().filter(|it| it.delivered.0 > START + longest).count();
+            assert!(after > 1_000, "the others have packets all the time: {after}");
+        }
+    }
 }
 
 /// From and to ports beyond 64; in the last three shapes rows or columns are beyond 64 too.

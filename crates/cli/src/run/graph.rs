@@ -41,7 +41,7 @@ pub(crate) fn run(
             let jobs = workload.jobs.iter().zip(results);
             let texts = jobs.map(|(job, result)| fitted(&text(&session, workload, job, (result, &[])), 2));
             // Those of the links are of all of them.
-            let links = results.first().and_then(|result| links(&result.counters.link, ""));
+            let links = results.first().and_then(|result| links(&result.counters.link, &[], ""));
             texts.chain(links).collect()
         },
         is_table: false,

@@ -58,10 +58,10 @@ fn text(session: &Session, workload: &MixWorkload, task: &MixTask, result: &MixR
         parts.push(train::text(session, train, result));
     }
     parts.push(beside(session, workload, task, &result.point));
-    let link = &result.point.link;
+    let (link, links) = (&result.point.link, &result.point.links);
     parts.extend(match &result.point.faults {
-        Some(faults) => Some(crate::faults::text(faults, link)),
-        None => crate::faults::links(link, ""),
+        Some(faults) => Some(crate::faults::text(faults, link, links)),
+        None => crate::faults::links(link, links, ""),
     });
     // Each graph has told it.
     if manner().verbose && result.graphs.is_empty() {

@@ -28,7 +28,7 @@ pub(crate) fn run(
             let counters = &result.counters;
             let cost = || cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64());
             let text = fitted(&text(&session, workload, result), 11);
-            let links = links(&counters.link, "");
+            let links = links(&counters.link, &[], "");
             std::iter::once(text).chain(links).chain(manner().verbose.then(cost)).collect()
         },
         is_table: false,

@@ -116,6 +116,30 @@ pub struct LinkChange {
     pub state: LinkState,
 }
 
+/// A channel has corrupted something, or makes up for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkError {
+    /// When: the cycle in which it is counted.
+    pub at: Cycle,
+    /// Who sends on the channel.
+    pub component: ComponentNumber,
+    /// By which port (of a node: the rail).
+    pub port: PortId,
+    /// What.
+    pub kind: LinkErrorKind,
+}
+
+/// What a link counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LinkErrorKind {
+    /// A packet or an acknowledgement comes corrupt at the other end, which notices.
+    Corrupted,
+    /// A packet is sent again.
+    Repeated,
+    /// The timer of the sender has expired.
+    TimedOut,
+}
+
 /// The state of a link, as one of its ends knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
@@ -180,6 +204,11 @@ pub trait LinkObserver {
     /// A packet is lost for good.
     fn lost(&mut self, loss: &Loss) {
         let _ = loss;
+    }
+
+    /// A link has counted an error, or what makes up for one.
+    fn link_erred(&mut self, error: &LinkError) {
+        let _ = error;
     }
 
     /// The link of a port has another state.

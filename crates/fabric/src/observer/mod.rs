@@ -13,8 +13,8 @@ mod switch;
 pub use crate::message::{BarrierPassage, MessageEvent, Receipt, Request};
 pub use crate::name::{ComponentNumber, PacketName, component_at, end_at};
 pub use link::{
-    Advert, BarrierDeparture, BarrierLoss, Departure, LinkChange, LinkObserver, LinkState, Loss, LossReason,
-    TrainingReason,
+    Advert, BarrierDeparture, BarrierLoss, Departure, LinkChange, LinkError, LinkErrorKind, LinkObserver,
+    LinkState, Loss, LossReason, TrainingReason,
 };
 pub use message::MessageObserver;
 pub use nic::NicObserver;

@@ -1,6 +1,6 @@
 //! Totals of a run, and its books.
 
-use crate::observer::{Loss, Observer};
+use crate::observer::{LinkError, LinkErrorKind, Loss, Observer};
 use crate::{Delivery, LossCause};
 
 /// Totals since the start.
@@ -49,6 +49,17 @@ impl Counters {
     pub fn lose<O: Observer>(&mut self, loss: &Loss, observer: &mut O) {
         *self.lost.of(loss.cause) += 1;
         observer.lost(loss);
+    }
+
+    /// Counts an error of a link, and tells the observer of it.
+    #[cold]
+    pub fn err<O: Observer>(&mut self, error: &LinkError, observer: &mut O) {
+        *match error.kind {
+            LinkErrorKind::Corrupted => &mut self.link.corrupted,
+            LinkErrorKind::Repeated => &mut self.link.repeated,
+            LinkErrorKind::TimedOut => &mut self.link.timeouts,
+        } += 1;
+        observer.link_erred(error);
     }
 }
 

@@ -22,7 +22,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::faults::PortFault;
 use flitway_fabric::link::lanes::Agreement;
 use flitway_fabric::link::{ChannelErrors, SentKind};
-use flitway_fabric::observer::{LinkChange, LinkObserver, LinkState, component_at};
+use flitway_fabric::observer::{LinkChange, LinkError, LinkErrorKind, LinkObserver, LinkState, component_at};
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, Packet, Rate, Ticket};
 use flitway_switch::elite::EliteSettings;
@@ -97,6 +97,8 @@ struct Flit {
 /// A channel and the ways back of its credits and answers, as shift registers.
 #[derive(Debug)]
 struct Channel {
+    /// Who sends on it: the component, and its port.
+    name: (u32, PortId),
     latency: u32,
     /// With the virtual channel.
     line: VecDeque<Option<(usize, Flit)>>,
@@ -133,6 +135,7 @@ impl Channel {
         let (cuts, death) = ([Vec::new(), Vec::new()], u64::MAX);
         let vcs = settings.vcs as usize;
         Channel {
+            name: (0, PortId(0)),
             latency,
             line: vec![None; (settings.pipeline.transmit + latency + 1) as usize].into(),
             credits: vec![vec![0; vcs]; (settings.credit + latency + 1) as usize].into(),
@@ -261,7 +264,7 @@ impl Lane {
         let slots = self.slots.iter().copied().map(Cycle);
         if world.channels[channel].errors.corrupts(SentKind::Packet, slots) {
             world.packets[packet].is_corrupt = true;
-            world.counters.link.corrupted += 1;
+            world.count(channel, LinkErrorKind::Corrupted);
         }
         let last = self.slots.last().copied().unwrap_or(0);
         let link = &world.channels[channel];
@@ -300,6 +303,12 @@ impl World {
     /// The routing by tables.
     fn routing_by(&self, tables: usize) -> &Routing {
         if tables == 0 { &self.routing } else { &self.tables[tables - 1].1 }
+    }
+
+    /// A channel counts an error in this cycle.
+    fn count(&mut self, channel: usize, kind: LinkErrorKind) {
+        let ((component, port), at) = (self.channels[channel].name, Cycle(self.now));
+        self.counters.err(&LinkError { at, component, port, kind }, &mut self.record);
     }
 
     /// What becomes of a link in this cycle, as one of its ends sees it.
@@ -505,6 +514,7 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
                 let (component, port) = component_at(topology, rails, RailId(rail), from);
                 let (rate, errors) = (fabric.rates.of(from), fabric.errors.of(component, port));
                 let mut channel = Channel::new(&world.settings, latency, rate, errors);
+                channel.name = (component, port);
                 for (cuts, end) in channel.cuts.iter_mut().zip([first, second]) {
                     let (component, port) = component_at(topology, rails, RailId(rail), end);
                     for (at, fault) in fabric.faults.of_port(component, port) {

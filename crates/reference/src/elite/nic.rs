@@ -3,7 +3,7 @@
 use super::switch::depart;
 use super::{Answer, Flit, Lane, Travelling, Verdict, Wires, World};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::Loss;
+use flitway_fabric::observer::{LinkErrorKind, Loss};
 use flitway_fabric::{Delivery, LossCause, NicPorts};
 use flitway_switch::elite::EliteSettings;
 use flitway_wiring::{Destination, NodeId, PortId, RailId};
@@ -263,7 +263,9 @@ impl Nic {
         lane.sent += 1;
         lane.slots.push(world.now);
         if flit.index == 0 {
-            world.counters.link.repeated += u64::from(world.packets[packet].was_sent);
+            if world.packets[packet].was_sent {
+                world.count(self.wires.out, LinkErrorKind::Repeated);
+            }
             world.packets[packet].injected = world.now + u64::from(world.settings.pipeline.transmit);
             let place = (self.component, PortId(self.rail.0), vc);
             let ready = world.packets[packet].packet.created.0;

@@ -8,7 +8,9 @@ use flitway_engine::Cycle;
 use flitway_fabric::LossCause;
 use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Numbers, Reception, Sequence};
 use flitway_fabric::link::{ChannelErrors, SentKind};
-use flitway_fabric::observer::{ComponentNumber, Departure, LinkChange, LinkObserver, LinkState};
+use flitway_fabric::observer::{
+    ComponentNumber, Departure, LinkChange, LinkError, LinkErrorKind, LinkObserver, LinkState,
+};
 use flitway_switch::tiled::{BufferSettings, TiledSettings};
 use flitway_wiring::PortId;
 use std::collections::VecDeque;
@@ -259,7 +261,7 @@ impl Port {
         if !self.retry.replay.is_empty() && self.retry.deadline <= now && self.is_active() {
             if world.is_unreliable {
                 self.retry.sender.go_back();
-                world.counters.link.timeouts += 1;
+                self.count(world, LinkErrorKind::TimedOut);
             }
             self.retry.deadline = now + timeout;
         }
@@ -481,6 +483,12 @@ impl Port {
         self.start(packet, vc, sequence, false, world);
     }
 
+    /// Its channel counts an error in this cycle.
+    fn count(&self, world: &mut World, kind: LinkErrorKind) {
+        let (component, port) = self.name;
+        world.counters.err(&LinkError { at: Cycle(world.now), component, port, kind }, &mut world.record);
+    }
+
     /// Whether packets that go out again are next.
     pub(super) fn is_replaying(&self) -> bool {
         self.retry.sender.is_replaying()
@@ -491,7 +499,7 @@ impl Port {
         let replay = self.retry.sender.replay(&self.retry.numbers).expect("it replays");
         let (packet, vc) = self.retry.replay[replay.position as usize];
         world.channels[self.out].begun[vc].push_back(packet);
-        world.counters.link.repeated += 1;
+        self.count(world, LinkErrorKind::Repeated);
         self.start(packet, vc, replay.sequence, true, world);
     }
 
@@ -500,7 +508,9 @@ impl Port {
         let rate = rate.expect("a channel that is stopped begins nothing");
         let slots = (world.now..).filter(|&at| is_slot(rate, at)).take(world.flits_of(packet) as usize);
         let is_corrupt = self.retry.errors.corrupts(SentKind::Packet, slots.map(Cycle));
-        world.counters.link.corrupted += u64::from(is_corrupt);
+        if is_corrupt {
+            self.count(world, LinkErrorKind::Corrupted);
+        }
         // What goes along says nothing new if there is no news, and what was told before has been heard.
         if self.has_news() || self.retry.is_unheard {
             self.retry.is_unheard = is_corrupt;
@@ -574,7 +584,9 @@ impl Port {
         let slot = std::iter::once(Cycle(world.now));
         let is_corrupt = self.retry.errors.corrupts(SentKind::Acknowledgement, slot);
         self.retry.is_unheard = is_corrupt;
-        world.counters.link.corrupted += u64::from(is_corrupt);
+        if is_corrupt {
+            self.count(world, LinkErrorKind::Corrupted);
+        }
         world.channels[self.out].send(Symbol::Ack((!is_corrupt).then_some(ack)));
     }
 

@@ -1,6 +1,7 @@
 //! The operator: reads the states of links every so often, keeps a log, and writes tables around what is down.
 
 use super::ManagerSettings;
+use crate::link_counts::{Channel, other_end, place};
 use crate::recorder::Recorder;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, TrainingReason, end_at};
@@ -22,6 +23,8 @@ pub struct Operator {
     read: Cycle,
     /// The states of the links that have changed, by the end that told.
     states: BTreeMap<(ComponentNumber, PortId), LinkState>,
+    /// Channels that had so many errors in the last reading that it noted them.
+    noisy: BTreeSet<Channel>,
     /// What its tables avoid.
     avoided: Down,
     log: Vec<Entry>,
@@ -62,6 +65,7 @@ impl Operator {
             next: Cycle(settings.every),
             read: Cycle::ZERO,
             states: BTreeMap::new(),
+            noisy: BTreeSet::new(),
             avoided: Down::default(),
             log: Vec::new(),
         }
@@ -89,20 +93,46 @@ impl Operator {
             changes.iter().filter(is_new).copied().collect::<Vec<_>>()
         });
         let mut changes: Vec<LinkChange> = of_shards.into_iter().flatten().collect();
-        if changes.is_empty() {
-            return;
-        }
         changes.sort_by_key(|change| (change.at, change.component, change.port));
-        for change in changes {
-            self.states.insert((change.component, change.port), change.state);
-            self.log.push(Entry {
-                at: until,
-                about: About::Link(self.place_of(&change)),
-                text: words(&change.state),
-                since: change.at,
-            });
+        changes.iter().for_each(|it| _ = self.states.insert((it.component, it.port), it.state));
+        let down = if changes.is_empty() { self.avoided.clone() } else { self.down() };
+        let topology = self.routing.topology();
+        // What explains the rest comes first.
+        for switch in down.switches.iter().filter(|switch| !self.avoided.switches.contains(switch)) {
+            let about = About::Switch(format!("switch {}", topology.names().switch(*switch)));
+            let text = "dead: no link of it answers";
+            self.log.push(Entry { at: until, about, text: text.to_owned(), since: until });
         }
-        self.write_tables(simulation, until);
+        self.log.extend(changes.iter().map(|change| Entry {
+            at: until,
+            about: About::Link(place(topology, self.rails, (change.component, change.port))),
+            text: words(&change.state),
+            since: change.at,
+        }));
+        self.note_errors(simulation, [from, until]);
+        self.write_tables(simulation, until, down);
+    }
+
+    /// Reads the counters of CRC errors, and notes the ports at which many have come.
+    fn note_errors<A: Architecture, E: Endpoint>(
+        &mut self,
+        simulation: &mut Simulation<A, E, Recorder>,
+        [from, until]: [Cycle; 2],
+    ) {
+        let mut errors: BTreeMap<Channel, u64> = BTreeMap::new();
+        for error in simulation.gather_observers(|recorder| recorder.read_errors(until)).iter().flatten() {
+            *errors.entry((error.component, error.port)).or_default() += 1;
+        }
+        errors.retain(|_, count| *count >= self.settings.errors);
+        let topology = self.routing.topology();
+        let new = errors.iter().filter(|(channel, _)| !self.noisy.contains(channel));
+        self.log.extend(new.map(|(&channel, count)| Entry {
+            at: until,
+            about: About::Link(place(topology, self.rails, other_end(topology, self.rails, channel))),
+            text: format!("{count} CRC errors"),
+            since: from,
+        }));
+        self.noisy = errors.into_keys().collect();
     }
 
     /// Writes tables that avoid what is down, if that is other than before.
@@ -110,14 +140,10 @@ impl Operator {
         &mut self,
         simulation: &mut Simulation<A, E, Recorder>,
         now: Cycle,
+        down: Down,
     ) {
-        let down = self.down();
         if down == self.avoided {
             return;
-        }
-        for switch in down.switches.iter().filter(|switch| !self.avoided.switches.contains(switch)) {
-            let (about, text) = (About::Switch(format!("switch {switch}")), "dead: no link of it answers");
-            self.log.push(Entry { at: now, about, text: text.to_owned(), since: now });
         }
         let [switches, links] = [down.switches.len(), down.links.len()];
         let avoids = format!("{} and {}", counted(switches, "switch", "es"), counted(links, "link", "s"));
@@ -163,13 +189,6 @@ impl Operator {
             .collect();
         let dead: Vec<SwitchId> = touched.into_iter().filter(|switch| is_dead(switch)).collect();
         Down { switches: dead, links: links.into_iter().map(LinkId).collect() }
-    }
-
-    /// The port of `change`, in words.
-    fn place_of(&self, change: &LinkChange) -> String {
-        let (rail, end) = end_at(self.routing.topology(), self.rails, change.component, change.port);
-        let in_rail = if self.rails > 1 { format!("rail {rail}, ") } else { String::new() };
-        format!("{in_rail}{}", self.routing.topology().names().end(end))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a run in which something broke came to, as a value and as JSON.
 
 use super::FaultPlan;
+use super::explained::Explained;
 use super::operator::{About, Entry};
 use crate::fault_record::FaultRecord;
 use flitway_engine::{Clock, Cycle};
@@ -31,10 +32,14 @@ pub struct FaultsResult {
     /// From when on nothing changed because of it and no packet was lost, in nanoseconds; absent if more was to come of it at
     /// the end of the run, or packets were lost up to then.
     pub settled_ns: Option<f64>,
+    /// Nanoseconds from the first fault until then.
+    pub recovery_ns: Option<f64>,
     /// When the first thing was to break that had not by the end of the run, in nanoseconds.
     pub next_ns: Option<f64>,
     /// Rules that had not come to corrupt anything by the end, where that is known.
     pub unmatched: u64,
+    /// What explains most of what went wrong; absent where nothing did.
+    pub explained: Option<Explained>,
     /// Flits delivered a cycle and NIC port, before anything broke but after the warm-up, in between, and after the last that
     /// came of it; where packets are lost up to the end, after the last change.
     pub accepted: [Option<f64>; 3],
@@ -111,8 +116,10 @@ impl FaultsResult {
             broken_ns: has_broken.then(|| nanos(first)),
             changed_ns: is_over.then(|| nanos(changed)),
             settled_ns: (is_over && !goes_on).then(|| nanos(settled)),
+            recovery_ns: (is_over && !goes_on).then(|| nanos(Cycle(settled.since(first)))),
             next_ns: plan.faults.list().iter().find(|fault| fault.at >= end).map(|fault| nanos(fault.at)),
             unmatched: 0,
+            explained: None,
             accepted: if has_broken {
                 [mean(warm_up, first), mean(first, settled), mean(settled, end)]
             } else {
@@ -144,8 +151,10 @@ impl FaultsResult {
         ("faults.broken_ns", "ns"),
         ("faults.changed_ns", "ns"),
         ("faults.settled_ns", "ns"),
+        ("faults.recovery_ns", "ns"),
         ("faults.next_ns", "ns"),
         ("faults.unmatched", "rules"),
+        ("faults.explained.share", "fraction"),
         ("faults.accepted_before", "fraction of the injection rate"),
         ("faults.accepted_during", "fraction of the injection rate"),
         ("faults.accepted_after", "fraction of the injection rate"),
@@ -179,6 +188,7 @@ impl FaultsResult {
             ("broken_ns", self.broken_ns),
             ("changed_ns", self.changed_ns),
             ("settled_ns", self.settled_ns),
+            ("recovery_ns", self.recovery_ns),
             ("next_ns", self.next_ns),
             ("accepted_before", before),
             ("accepted_during", during),
@@ -188,6 +198,9 @@ impl FaultsResult {
             if let Some(number) = number {
                 value[name] = json!(number);
             }
+        }
+        if let Some(explained) = &self.explained {
+            value["explained"] = explained.to_json();
         }
         if self.unmatched > 0 {
             value["unmatched"] = json!(self.unmatched);

@@ -23,6 +23,7 @@ const QUANTITIES: &[Quantity] = &[
     ("first fault at", "/faults/broken_ns", words::time),
     ("the last change that came of faults at", "/faults/changed_ns", words::time),
     ("nothing of them changed or was lost after", "/faults/settled_ns", words::time),
+    ("– after the first fault", "/faults/recovery_ns", words::time),
     ("what had not broken by the end was to from", "/faults/next_ns", words::time),
     ("rules that found nothing to corrupt", "/faults/unmatched", count),
     ("load delivered before them", "/faults/accepted_before", load),
@@ -32,20 +33,35 @@ const QUANTITIES: &[Quantity] = &[
 
 /// What the section is called, if there is one.
 pub(super) fn name(points: &[Value]) -> Option<&'static str> {
-    points.iter().any(|point| point.get("faults").is_some()).then_some("Faults")
+    let has = |key: &str| points.iter().any(|point| point.get(key).is_some());
+    if has("faults") { Some("Faults") } else { has("links").then_some("Errors of links") }
 }
 
-/// The section; nothing for runs in which nothing could break.
+/// The section; nothing for runs in which nothing could break and links made up for nothing.
 pub(super) fn section(page: &Page<'_>) -> String {
     let points = page.points();
     let Some(name) = name(points) else { return String::new() };
+    let links = for_each_point(page, "Links have counted no errors.", |_, point| {
+        links(point.pointer("/faults/links").or(point.get("links"))?)
+    });
+    let links = figure(
+        "fig-faults-links",
+        "Channels with the most errors",
+        "CRC errors are counted where packets and acknowledgements come, the rest where they are sent.",
+        &links,
+    );
+    let quantities = table(points, QUANTITIES);
+    let explained =
+        for_each_point(page, "Nothing went wrong.", |_, point| explained(&point["faults"]["explained"]));
+    if points.iter().all(|point| point.get("faults").is_none()) {
+        return format!("<section id=\"faults\"><h2>{name}</h2>{quantities}{links}</section>\n");
+    }
     let plots = |nothing, draw: fn(&Value) -> Option<Plot>| {
         for_each_point(page, nothing, |_, point| Some(draw(&point["faults"])?.svg()))
     };
     let log = for_each_point(page, "The manager has noted nothing.", |_, point| log(&point["faults"]["log"]));
     format!(
-        "<section id=\"faults\"><h2>{name}</h2>{}<div class=\"pair\">{}{}</div>{}</section>\n",
-        table(points, QUANTITIES),
+        "<section id=\"faults\"><h2>{name}</h2>{quantities}{explained}<div class=\"pair\">{}{}</div>{links}{}</section>\n",
         figure(
             "fig-faults-load",
             "Load created and delivered in the course of time",
@@ -130,6 +146,35 @@ fn lost_plot(faults: &Value) -> Option<Plot> {
     plot(faults, "Packets lost over time", "packets lost a bin", &[("lost", "lost")], |value| {
         format!("{value:.0}")
     })
+}
+
+/// What explains most of what went wrong.
+fn explained(explained: &Value) -> Option<String> {
+    let (what, share) = (explained["what"].as_str()?, explained["share"].as_f64()?);
+    let what = escape(what);
+    Some(format!(
+        "<p class=\"note\">{:.0} % of CRC errors, losses and links down: {what}.</p>",
+        100.0 * share
+    ))
+}
+
+/// What channels have counted of errors, a line for each.
+fn links(links: &Value) -> Option<String> {
+    let mut rows = String::new();
+    for link in links.as_array()? {
+        let name = escape(link["link"].as_str().unwrap_or(""));
+        let [crc_errors, repeated, timeouts] =
+            ["crc_errors", "repeated", "timeouts"].map(|key| count(link[key].as_f64().unwrap_or(0.0)));
+        // Writing to a string does not fail.
+        let _ = write!(
+            rows,
+            "<tr><td>{name}</td><td>{crc_errors}</td><td>{repeated}</td><td>{timeouts}</td></tr>"
+        );
+    }
+    Some(format!(
+        "<div class=\"scroll log\"><table class=\"points\"><thead><tr><th>channel</th><th>CRC errors</th>\
+         <th>packets sent again</th><th>time-outs</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    ))
 }
 
 /// The log of the manager, a line for each note.

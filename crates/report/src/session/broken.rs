@@ -2,7 +2,8 @@
 
 use super::Session;
 use crate::fault_record::FaultRecord;
-use crate::faults::{FaultsResult, Operator};
+use crate::faults::{Explained, FaultsResult, Operator};
+use crate::link_counts::{ErrorRecord, LinkCounts};
 use crate::measure::{Aim, Course, Measurement};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
@@ -66,7 +67,17 @@ impl Session {
     /// What a shard begins to record of faults in a run of so many cycles, where that is known.
     pub(super) fn fault_record(&self, whole: Option<u64>) -> Option<FaultRecord> {
         let unknown = (BIN_NS / self.machine.clock.nanos(1.0)) as u64;
-        self.faults.as_ref().map(|_| FaultRecord::new(whole.map_or(unknown, |cycles| cycles / BINS)))
+        let bin = whole.map_or(unknown, |cycles| cycles / BINS);
+        let plan = self.faults.as_ref()?;
+        Some(FaultRecord::new(bin).read_by_manager(plan.manager.is_some()))
+    }
+
+    /// What each channel has counted of errors so far, the most affected first.
+    pub(super) fn link_counts<A: Architecture, E: Endpoint>(
+        &self,
+        simulation: &mut Simulation<A, E, Recorder>,
+    ) -> Vec<LinkCounts> {
+        LinkCounts::of(&errors(simulation), &self.fabric)
     }
 
     /// What the faults of a run came to that was measured so.
@@ -85,10 +96,21 @@ impl Session {
         let Counters { packets_created, packets_delivered, lost, link, .. } = measurement.counters;
         let span = [Cycle(measurement.warm_up), simulation.now()];
         let totals = (packets_created, packets_delivered, lost);
-        let result = FaultsResult::new(plan, &record.sorted(), log, totals, span, scale);
+        let record = record.sorted();
+        let explained = Explained::of(&record, &errors(simulation), &self.fabric);
+        let result = FaultsResult::new(plan, &record, log, totals, span, scale);
         // Where nothing is drawn, everything that is corrupt is so by a rule.
         let by_rule = (!self.fabric.errors.are_drawn()).then_some(link.corrupted);
         let rules = self.fabric.errors.rules.len() as u64;
-        Some(FaultsResult { unmatched: by_rule.map_or(0, |count| rules.saturating_sub(count)), ..result })
+        let unmatched = by_rule.map_or(0, |count| rules.saturating_sub(count));
+        Some(FaultsResult { unmatched, explained, ..result })
     }
+}
+
+/// What all shards have seen of errors of links.
+fn errors<A: Architecture, E: Endpoint>(simulation: &mut Simulation<A, E, Recorder>) -> ErrorRecord {
+    let mut record = ErrorRecord::default();
+    let parts = simulation.gather_observers(|recorder| recorder.errors().clone());
+    parts.iter().for_each(|part| record.add(part));
+    record
 }

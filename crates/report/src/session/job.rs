@@ -148,7 +148,8 @@ impl Session {
             let faults = self.faults_result(&mut simulation, &course, &measurement);
             let point = Point::new(offered, &measurement, self.scale()).with_stages(&self.fabric, &measurement);
             let point = point.with_order(&self.fabric, &measurement);
-            let point = Point { faults, ..point };
+            let links = self.link_counts(&mut simulation);
+            let point = Point { links, faults, ..point };
             let details = self.has_details.then(|| {
                 self.details(job, &measurement, |watch, until| self.again(job, &watch, until, stop))
             });
@@ -166,7 +167,9 @@ impl Session {
     ) -> Vec<Watch> {
         on_kinds!(self, job.fabric(), kinds => {
             // The manager reads what recorders see.
-            let record = self.faults.as_ref().map(|_| FaultRecord::new(u64::MAX));
+            let record = self.faults.as_ref().map(|plan| {
+                FaultRecord::new(u64::MAX).read_by_manager(plan.manager.is_some())
+            });
             let mut again = self.simulation_of(job, kinds, watch, record);
             self.managed(job.course()).advance(&mut again, until, stop);
             again.gather_observers(|recorder| std::mem::take(recorder.watch_mut()))

@@ -95,6 +95,7 @@ impl MixResult {
             "deadlock",
             "duration_ns",
             "link_errors",
+            "links",
             "faults",
         ];
         let beside = of_traffic.iter().filter(|_| self.has_traffic).chain(&of_all);
@@ -155,7 +156,7 @@ impl Session {
         let faults = self.faults_result(simulation, &course, &measurement);
         let point =
             Point::new(offered.unwrap_or(0.0), &measurement, scale).with_stages(&self.fabric, &measurement);
-        let mut point = Point { faults, ..point };
+        let mut point = Point { links: self.link_counts(simulation), faults, ..point };
         if let Some(run) = mix.multicast {
             point = run.complete(point, &measurement, scale);
         }

@@ -365,7 +365,7 @@ impl NicResult {
             "channel_load",
             "duration_ns",
         ];
-        let of_all = ["deadlock", "link_errors", "faults"];
+        let of_all = ["deadlock", "link_errors", "links", "faults"];
         let network = self.point.to_json();
         for key in of_traffic.iter().filter(|_| self.has_traffic).chain(&of_all) {
             if let Some(value) = network.get(*key) {
@@ -483,7 +483,8 @@ impl Session {
         let measurement = measure_whole(&mut simulation, STRIDE, &mut course, stop, progress, is_over);
         let faults = self.faults_result(&mut simulation, &course, &measurement);
         let offered = background.map_or(0.0, |(_, load)| load);
-        let point = Point { faults, ..Point::new(offered, &measurement, self.scale()) };
+        let links = self.link_counts(&mut simulation);
+        let point = Point { links, faults, ..Point::new(offered, &measurement, self.scale()) };
         let point = point.with_stages(&self.fabric, &measurement);
         let at = self.machine.clock.picos_floor(simulation.now());
         let [near, far] = ends.map(|node| {

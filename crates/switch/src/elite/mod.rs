@@ -57,11 +57,12 @@
 //! then all credits of the VC are back: `credit` is no longer than that takes.
 //!
 //! **Errors** ([`LinkErrors`]), where there are answers. A packet of which a link corrupts a flit is *corrupt* and goes on like
-//! any other. Of what a component sends by a port a number is drawn for each flit, by the slot in which it goes; packets
-//! are counted in the order of their last flits. A node finds out when all of the packet has come: it delivers nothing, and its
-//! answer is a *NACK*. A source that hears one in cycle `t` puts the packet before all others in its queue, and sends it again
-//! as if it were new; for the first `repeats` times from cycle `t` on, then from cycle `t + back_off` on. What comes after it
-//! waits. So each packet is delivered once: an answer is not corrupted.
+//! any other. Of what a component sends by a port a number is drawn for each flit, by the slot in which it goes; a channel may
+//! have a probability of its own ([`channels`](LinkErrors::channels)) in the place of that of all. Packets are counted in the
+//! order of their last flits. A node finds out when all of the packet has come: it delivers nothing, and its answer is a
+//! *NACK*. A source that hears one in cycle `t` puts the packet before all others in its queue, and sends it again as if it
+//! were new; for the first `repeats` times from cycle `t` on, then from cycle `t + back_off` on. What comes after it waits. So
+//! each packet is delivered once: an answer is not corrupted.
 //!
 //! **Faults** ([`Faults`], where there are answers). A link is *down* while the channel to one of its ends is cut, and for
 //! ever when the switch at one of them is dead; both ends know so in the same cycle. Then no virtual channel of its outputs is

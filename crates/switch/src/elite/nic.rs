@@ -14,7 +14,7 @@ use copies::Broadcasts;
 use flitway_engine::Cycle;
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
-use flitway_fabric::observer::Observer;
+use flitway_fabric::observer::{LinkErrorKind, Observer};
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
 use flitway_fabric::{BarrierId, Delivery, Flow, NicPorts, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
@@ -96,7 +96,7 @@ impl Port {
     }
 
     /// Enters what has been sent before cycle `now`, and whether it is all of a packet.
-    fn catch_up<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
+    fn catch_up<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         if self.due > now {
             return;
         }
@@ -104,7 +104,9 @@ impl Port {
         self.sender.settle(shared.period, now);
         for vc in bits(self.sender.note_gone()) {
             let is_corrupt = self.sender.corrupts(cx.shared.period, vc);
-            cx.counters.link.corrupted += u64::from(is_corrupt);
+            if is_corrupt {
+                self.sender.count(cx, now, LinkErrorKind::Corrupted);
+            }
             if is_corrupt || self.sender.breaks(vc, now, cx.shared.settings.pipeline.transmit) {
                 self.sender.tell_corrupt(cx, vc);
             }
@@ -178,11 +180,14 @@ impl Port {
             let does_begin = begins >> vc & 1 == 1;
             if does_begin {
                 let injected = now + u64::from(cx.shared.settings.pipeline.transmit);
-                let ready = self.sender.lanes[vc].state.as_mut().map_or(now, |state| {
+                let begun = self.sender.lanes[vc].state.as_mut().map(|state| {
                     state.injected = injected;
-                    cx.counters.link.repeated += u64::from(state.was_sent);
-                    state.created
+                    (state.created, state.was_sent)
                 });
+                let (ready, is_again) = begun.unwrap_or((now, false));
+                if is_again {
+                    self.sender.count(cx, now, LinkErrorKind::Repeated);
+                }
                 self.sender.begin(cx, now, vc, ready);
             }
             let lane = &self.sender.lanes[vc];

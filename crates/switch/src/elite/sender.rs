@@ -17,7 +17,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::PostOf;
 use flitway_fabric::link::ChannelErrors;
 use flitway_fabric::link::lanes::Agreement;
-use flitway_fabric::observer::{Departure, LinkChange, LinkState, Observer};
+use flitway_fabric::observer::{Departure, LinkChange, LinkError, LinkErrorKind, LinkState, Observer};
 use flitway_fabric::simulation::{Address, Conservation, Wire};
 use flitway_fabric::{Flow, Pace, Rate, SentKind};
 use flitway_wiring::{Destination, NodeId, PortId};
@@ -227,6 +227,13 @@ impl Sender {
             let Place { component, port } = self.place;
             cx.observer.link_changed(&LinkChange { at: now, component, port, state });
         }
+    }
+
+    /// Counts an error of its channel, or what makes up for one, in cycle `at`.
+    #[cold]
+    pub(super) fn count<O: Observer>(&self, cx: &mut Cx<'_, O>, at: Cycle, kind: LinkErrorKind) {
+        let Place { component, port } = self.place;
+        cx.counters.err(&LinkError { at, component, port, kind }, cx.observer);
     }
 
     /// When its link goes down or comes up next, after cycle `now`.

@@ -19,7 +19,7 @@ use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PostOf, Rest, Stage, SwitchModel};
 use flitway_fabric::deadlock::Waiting;
-use flitway_fabric::observer::Observer;
+use flitway_fabric::observer::{LinkErrorKind, Observer};
 use flitway_fabric::simulation::{Conservation, Wire, Wires};
 use flitway_wiring::topology::End;
 use flitway_wiring::{PortId, SwitchId};
@@ -194,7 +194,7 @@ impl Switch {
     }
 
     /// Enters what output `number` has sent before cycle `now`, and which packets have gone.
-    fn settle_output<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
+    fn settle_output<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
         let Some(output) = &mut self.outputs[number] else { return };
         output.settle(cx.shared.period, now);
         for vc in bits(output.note_gone()) {
@@ -203,10 +203,12 @@ impl Switch {
     }
 
     /// The last flit of the packet that has `vc` of output `number` has been sent in the cycle before `now`.
-    fn finish<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize) {
+    fn finish<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize) {
         let Some(output) = &mut self.outputs[number] else { return };
         let mut is_corrupt = output.corrupts(cx.shared.period, vc);
-        cx.counters.link.corrupted += u64::from(is_corrupt);
+        if is_corrupt {
+            output.count(cx, now, LinkErrorKind::Corrupted);
+        }
         is_corrupt |= output.breaks(vc, now, cx.shared.settings.pipeline.transmit);
         let lane = &mut output.lanes[vc];
         if let Some(owner) = lane.owner {

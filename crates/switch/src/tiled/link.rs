@@ -11,7 +11,7 @@ use super::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::link::SentKind;
 use flitway_fabric::link::retry::{self, Acknowledgement, Gap, Reception, Sequence};
-use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, Observer};
+use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkError, LinkErrorKind, LinkState, Observer};
 use flitway_fabric::pool::{List, Slot};
 use flitway_fabric::simulation::{Address, Wire};
 use flitway_fabric::{LossCause, Pace, Rate};
@@ -206,6 +206,13 @@ impl Sender {
         cx.observer.link_changed(&LinkChange { at, component: *component, port: *port, state });
     }
 
+    /// Counts an error of its channel, or what makes up for one, in cycle `at`.
+    #[cold]
+    fn count<O: Observer>(&self, cx: &mut Cx<'_, O>, at: Cycle, kind: LinkErrorKind) {
+        let Some(&Unreliable { component, port, .. }) = self.as_unreliable() else { return };
+        cx.counters.err(&LinkError { at, component, port, kind }, cx.observer);
+    }
+
     /// The link begins nothing from cycle `now` on.
     pub(super) fn stop(&mut self, now: Cycle) {
         self.change(now, None);
@@ -319,13 +326,16 @@ impl Sender {
     }
 
     /// Goes back if the timer has expired by cycle `now`. Returns when it expires next; never if it does not run.
-    pub(super) fn expire<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Cycle {
+    pub(super) fn expire<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Cycle {
         let Some(unreliable) = self.special.as_mut().and_then(|it| it.unreliable.as_mut()) else {
             return Cycle::NEVER;
         };
         let has_expired = unreliable.expire(now, &mut self.retry);
-        cx.counters.link.timeouts += u64::from(has_expired);
-        unreliable.deadline()
+        let deadline = unreliable.deadline();
+        if has_expired {
+            self.count(cx, now, LinkErrorKind::TimedOut);
+        }
+        deadline
     }
 
     /// Whether packets are next that go out again.
@@ -343,7 +353,7 @@ impl Sender {
     /// Begins the packet in `slot` on `vc` in cycle `now`: it takes its room, and its `at` and `port` are those of the other
     /// end. The news of `receiver` goes along.
     #[inline]
-    pub(super) fn begin<O>(
+    pub(super) fn begin<O: Observer>(
         &mut self,
         cx: &mut Cx<'_, O>,
         now: Cycle,
@@ -366,17 +376,17 @@ impl Sender {
     }
 
     /// Sends the next packet of the replay buffer again in cycle `now`.
-    pub(super) fn repeat<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver) {
+    pub(super) fn repeat<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver) {
         let Some(replay) = self.retry.replay(&cx.shared.numbers) else { return };
         let Some(unreliable) = self.unreliable() else { return };
         let state = unreliable.packet(replay.position);
         let slot = cx.shared.pools.states.put(state);
-        cx.counters.link.repeated += 1;
+        self.count(cx, now, LinkErrorKind::Repeated);
         self.transmit(cx, now, slot, replay.sequence, receiver);
     }
 
     #[inline]
-    fn transmit<O>(
+    fn transmit<O: Observer>(
         &mut self,
         cx: &mut Cx<'_, O>,
         now: Cycle,
@@ -404,7 +414,9 @@ impl Sender {
             is_lost = unreliable.errors.corrupts(SentKind::Packet, slots);
             state.out_vc = u8::from(is_lost);
             state.is_wrong |= unreliable.errors.corrupts_undetected(now);
-            cx.counters.link.corrupted += u64::from(is_lost);
+        }
+        if is_lost {
+            self.count(cx, now, LinkErrorKind::Corrupted);
         }
         self.free_at = last + 1;
         packet_state::post_packet(cx, self.peer, slot, sequence);
@@ -423,7 +435,12 @@ impl Sender {
 
     /// Sends the news of `receiver` alone in cycle `now`, in which the link is free, or says again what was not heard, if it is
     /// due.
-    pub(super) fn tell_alone<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, receiver: &mut Receiver) {
+    pub(super) fn tell_alone<O: Observer>(
+        &mut self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        receiver: &mut Receiver,
+    ) {
         let is_news = receiver.due(cx.shared) <= now;
         if !is_news && self.beats_at(cx.shared) > now {
             return;
@@ -432,7 +449,9 @@ impl Sender {
         let is_lost = self
             .unreliable()
             .is_some_and(|it| it.errors.corrupts(SentKind::Acknowledgement, [now].into_iter()));
-        cx.counters.link.corrupted += u64::from(is_lost);
+        if is_lost {
+            self.count(cx, now, LinkErrorKind::Corrupted);
+        }
         if is_news {
             self.tell(cx, now, receiver, is_lost);
         } else if let Some(unreliable) = self.unreliable() {

@@ -56,7 +56,8 @@
 //!
 //! **Errors** ([`LinkErrors`]). A packet of which a link corrupts a flit is *corrupt*, with the acknowledgement that goes
 //! along, and so is an acknowledgement that goes alone: nothing in it is believed. Of what a component sends by a port a
-//! number is drawn for each flit, by the slot in which it goes. What is corrupt arrives like anything else. Of every
+//! number is drawn for each flit, by the slot in which it goes; a channel may have a probability of its own
+//! ([`channels`](LinkErrors::channels)) in the place of that of all. What is corrupt arrives like anything else. Of every
 //! packet that goes, or goes again, another number is drawn, by the cycle in which it is begun: whether the link makes it
 //! *wrong*, which no check shows. If such a packet is accepted it stays wrong on all links that follow; NIC ports that accept
 //! one count it.

@@ -221,7 +221,8 @@ impl Balance {
 
     /// Links to the target from the farthest of those that send there.
     fn farthest(&self, weights: &[u64]) -> u32 {
-        let senders = self.distance.iter().zip(weights).filter(|&(_, &weight)| weight > 0);
+        let senders = self.distance.iter().zip(weights);
+        let senders = senders.filter(|&(&distance, &weight)| weight > 0 && distance < u32::MAX);
         senders.map(|(&distance, _)| distance).max().unwrap_or(0)
     }
 
@@ -231,7 +232,8 @@ impl Balance {
     }
 }
 
-/// Balanced ways to every node of a topology, as a table of ports: `row(node)[state]`.
+/// Balanced ways to every node of a topology, as a table of ports: `row(node)[state]`. A state without a way has a port that
+/// no switch has.
 #[derive(Debug)]
 pub(super) struct Table {
     states: usize,
@@ -245,6 +247,9 @@ pub(super) struct Table {
 /// How often each destination chooses, in a table that is not large and in one that is: the first ones know nothing of those
 /// after them, and choose again.
 const PASSES: [u32; 2] = [4, 2];
+
+/// A port that no switch has of which the numbers take a byte.
+const NO_PORT: u32 = u8::MAX as u32;
 
 /// Entries of a large table.
 const LARGE: usize = 1 << 26;
@@ -260,8 +265,8 @@ impl Table {
         let mut nodes: Vec<NodeId> = (0..topology.nodes()).map(NodeId).collect();
         nodes.sort_by_key(|&node| topology.exit(node).0);
         let entries = states * nodes.len();
-        let upper = if topology.ports_max() > 256 { vec![0; entries] } else { Vec::new() };
-        let mut table = Table { states, ports: vec![0; entries], upper, longest: 1 };
+        let upper = if topology.ports_max() > NO_PORT { vec![u8::MAX; entries] } else { Vec::new() };
+        let mut table = Table { states, ports: vec![u8::MAX; entries], upper, longest: 1 };
         let mut row = vec![0; states];
         let mut weights = vec![0; switches];
         for pass in 0..PASSES[usize::from(table.ports.len() >= LARGE)] {

@@ -28,7 +28,8 @@ pub enum RoutingError {
     /// Up*/down*, minimal and multi-path routing have tables: see [`table_entries_max`](super::table_entries_max); and so have
     /// chips: [`rtb::ITEMS_MAX`](super::rtb::ITEMS_MAX).
     TooLarge,
-    /// The manager writes tables for trees: for routing-table buffers, d-mod-k and s-mod-k.
+    /// The manager writes tables for routing-table buffers, d-mod-k and s-mod-k in trees, and for up*/down* routing of several
+    /// switches.
     NoTables,
     /// Forwarding tables have to be given, and to lead every packet to its destination: see
     /// [`ForwardingTables::check`](super::ForwardingTables::check).

@@ -356,8 +356,9 @@ impl Routing {
         Ok(Self::of(RoutingKind::Tables, topology, Arc::new(relation)))
     }
 
-    /// The same with what the manager of a tree writes when something is `down`: the tables of routing-table buffers, or where
-    /// d-mod-k and s-mod-k lead around it; and the items, or nodes, that are left without a port.
+    /// The same with what a manager writes when something is `down`: the tables of routing-table buffers, where d-mod-k and
+    /// s-mod-k lead around it in a tree, or up*/down* tables of what is left; and the items, or nodes, that are left without a
+    /// port.
     ///
     /// # Errors
     /// If the routing has no such tables.
@@ -372,6 +373,11 @@ impl Routing {
                 let all = relation(RoutingKind::DModK, topology)?;
                 let own = relation(self.kind, topology)?;
                 let (around, holes) = around::Around::new(topology, own, all, down);
+                (Arc::new(around), holes)
+            }
+            // From one switch there is one way to each node.
+            (RoutingKind::UpDown, _) if topology.switches() > 1 => {
+                let (around, holes) = up_down::UpDown::around(topology, down);
                 (Arc::new(around), holes)
             }
             _ => return Err(RoutingError::NoTables),

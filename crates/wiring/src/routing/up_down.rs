@@ -5,6 +5,8 @@
 //! is the switch with the smallest greatest distance to any other (the lowest number among equals). Where several next
 //! hops are equally short, each destination node takes what those before it have left free: see [`balance`](super::balance).
 
+mod around;
+
 use super::balance::{Balance, Link, Table, links};
 use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
@@ -29,20 +31,26 @@ const DOWN: usize = 1;
 
 impl UpDown {
     pub(super) fn new(topology: &Topology) -> Self {
-        let switches = topology.switches() as usize;
         let links = links(topology);
         let rank = ranks(&links);
+        Self::over(topology, &links, &rank)
+    }
+
+    /// Ways over `links`, some of those of `topology`, of which each leads up to the switch of the lower rank.
+    fn over(topology: &Topology, links: &[Vec<Link>], rank: &[usize]) -> Self {
+        let switches = topology.switches() as usize;
+        let whole = super::balance::links(topology);
         let arrives_down = (0..switches)
             .map(|switch| {
                 let mut down = vec![false; topology.ports(SwitchId::new(switch)) as usize];
-                for link in &links[switch] {
+                for link in &whole[switch] {
                     down[link.port.index()] = rank[link.next] < rank[switch];
                 }
                 down
             })
             .collect();
         let exits = (0..topology.nodes()).map(|node| topology.exit(NodeId(node))).collect();
-        let next = table(topology, &links, &rank);
+        let next = table(topology, links, rank);
         UpDown { switches, exits, arrives_down, next }
     }
 
@@ -102,8 +110,13 @@ pub(crate) fn spanning_tree(topology: &Topology) -> Vec<Option<(PortId, SwitchId
 /// (distance from the root, number) of every switch, as one number to compare: its place in that order.
 fn ranks(links: &[Vec<Link>]) -> Vec<usize> {
     let distance = distances(centre(links), links);
-    let mut order: Vec<usize> = (0..links.len()).collect();
-    order.sort_by_key(|&switch| (distance[switch], switch));
+    places(links.len(), |&switch| (distance[switch], switch))
+}
+
+/// The place of each of so many switches in the order of `key`.
+fn places<K: Ord>(switches: usize, key: impl FnMut(&usize) -> K) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..switches).collect();
+    order.sort_by_key(key);
     let mut rank = vec![0; order.len()];
     for (place, switch) in order.into_iter().enumerate() {
         rank[switch] = place;

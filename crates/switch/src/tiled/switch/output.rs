@@ -60,7 +60,7 @@ impl<M: Mask> Switch<M> {
 
     /// Makes up for errors on the link of `output` in cycle `now`. Says whether packets that go out again are next, so that no
     /// others are.
-    fn makes_up<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, output: usize) -> bool {
+    fn makes_up<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, output: usize) -> bool {
         let it = &mut self.outputs[output];
         it.hear(cx.shared, now);
         let Some(sender) = &mut it.sender else { return false };
@@ -222,7 +222,7 @@ impl<M: Mask> Switch<M> {
     }
 
     /// The news of the receiver at `port` goes alone in cycle `now`, if it is due and the link is free.
-    pub(super) fn tell<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, port: usize) {
+    pub(super) fn tell<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, port: usize) {
         if self.ack_looks[port] <= now {
             self.ack_looks[port] = Cycle::NEVER;
         }

@@ -255,6 +255,6 @@ fn whom_nobody_reaches_is_a_hole_at_each_chip() {
     let switches: Vec<SwitchId> = (0..36).map(|leaf| tree.switch(Stage::Leaf, 1, leaf)).collect();
     let (_, holes) = whole.around(&Down { switches, links: vec![] }).unwrap();
     assert!(holes.iter().any(|hole| hole.nodes == (96..192)));
-    let up_down = of(RoutingKind::UpDown, &small());
-    assert_eq!(up_down.around(&Down::default()).unwrap_err(), RoutingError::NoTables);
+    let minimal = of(RoutingKind::Minimal, &small());
+    assert_eq!(minimal.around(&Down::default()).unwrap_err(), RoutingError::NoTables);
 }
