@@ -216,6 +216,17 @@ pub(crate) fn worst_line(worst: &Worst, names: &Names) -> String {
     )
 }
 
+/// How many channels pairs share that should share none.
+pub(crate) fn shared_line(channels: u32) -> String {
+    match channels {
+        0 => "\ncontention-free: no channel between switches is on the ways of two pairs".to_owned(),
+        _ => format!(
+            "\nnot contention-free: several pairs share {} between switches; none with fewer was found",
+            plural(channels, "channel", "s")
+        ),
+    }
+}
+
 /// What the routing is held against.
 fn shortest(loads: &ChannelLoads) -> String {
     /// The part of it that a routing may cost without a word.

@@ -2,7 +2,7 @@
 
 use crate::args::{CheckArguments, Deny};
 use crate::cabling::cabling_section;
-use crate::channels::{loads_section, waiting_section, worst_line};
+use crate::channels::{loads_section, shared_line, waiting_section, worst_line};
 use crate::failure::Failure;
 use crate::inputs;
 use crate::layout::fitted;
@@ -96,15 +96,16 @@ fn refuse(target: &Target, failure: &Failure) -> Result<(), Failure> {
 
 /// What is printed of `examination`.
 fn shown(session: &Session, examination: &Examination) -> String {
-    let Examination { facts, bill, cabling, waiting, headroom, pattern, loads, worst } = examination;
+    let Examination { facts, bill, cabling, waiting, headroom, pattern, loads, worst, shared } = examination;
     let names = session.fabric().topology().names();
     let waiting = waiting_section(session, waiting.as_ref(), *headroom, names);
     let loads = loads_section(pattern, loads.as_ref(), session.fabric(), names);
     let worst = worst.as_ref().map_or_else(String::new, |worst| worst_line(worst, names));
+    let shared = shared.map_or_else(String::new, shared_line);
     let cabling = cabling_section(cabling.as_ref(), names);
     let cost = cost_section(session.fabric());
     let (facts, bill) = (table::facts(session, facts), table::bill(bill));
-    fitted(&format!("{facts}\n\n{bill}\n\n{cabling}{waiting}{cost}\n\n{loads}{worst}"), 2)
+    fitted(&format!("{facts}\n\n{bill}\n\n{cabling}{waiting}{cost}\n\n{loads}{worst}{shared}"), 2)
 }
 
 /// What was found of what the command denies is a fault.

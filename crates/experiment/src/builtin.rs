@@ -26,6 +26,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("nrc-tiles", include_str!("../../../experiments/nrc-tiles.toml")),
         ("th-latency", include_str!("../../../experiments/th-latency.toml")),
         ("th-pairs", include_str!("../../../experiments/th-pairs.toml")),
+        ("th-pairs-large", include_str!("../../../experiments/th-pairs-large.toml")),
         ("th-faults", include_str!("../../../experiments/th-faults.toml")),
         ("th-lanes", include_str!("../../../experiments/th-lanes.toml")),
         ("th-nic-latency", include_str!("../../../experiments/th-nic-latency.toml")),

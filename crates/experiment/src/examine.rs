@@ -14,6 +14,7 @@ use flitway_report::facts::Facts;
 use flitway_report::session::Session;
 use flitway_wiring::pattern::Pattern;
 use flitway_wiring::worst::Worst;
+use flitway_workload::traffic::destination::Search;
 use flitway_workload::traffic::{Traffic, destination};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -37,6 +38,8 @@ pub struct Examination {
     pub loads: Option<ChannelLoads>,
     /// If the pattern is the worst permutation: the one that was found.
     pub worst: Option<Worst>,
+    /// If the pattern is pairs that share no channel: how many channels some do share all the same.
+    pub shared: Option<u32>,
 }
 
 impl Examination {
@@ -71,13 +74,18 @@ impl Examination {
             .as_ref()
             .zip(waiting.as_ref())
             .and_then(|(traffic, waiting)| ChannelLoads::new(waiting, fabric, traffic));
+        let looks_for =
+            |search| destination::parse(pattern).is_ok_and(|pattern| pattern.search() == Some(search));
         Ok(Examination {
             facts: Facts::new(machine, fabric, payload),
             bill: Bill::new(machine, fabric),
             cabling: cabling(fabric.topology()),
             waiting,
             headroom: headroom(fabric),
-            worst: is_worst_case(pattern).then(|| session.worst().cloned()).flatten(),
+            worst: looks_for(Search::WorstCase).then(|| session.worst().cloned()).flatten(),
+            shared: looks_for(Search::ContentionFree)
+                .then(|| session.contention_free().map(|found| found.shared))
+                .flatten(),
             pattern: pattern.to_owned(),
             loads,
         })
@@ -113,6 +121,9 @@ impl Examination {
                 let found = json!({ "channel": end_json(worst.channel), "load": worst.load, "exact": worst.is_exact });
                 checked["channel_loads"]["worst"] = found;
             }
+            if let Some(shared) = self.shared {
+                checked["channel_loads"]["shared"] = json!(shared);
+            }
         }
         schema::written(checked)
     }
@@ -127,11 +138,6 @@ impl Examination {
         }
         schema::written(refused)
     }
-}
-
-/// Whether `pattern` is the worst permutation.
-fn is_worst_case(pattern: &str) -> bool {
-    destination::parse(pattern).is_ok_and(|pattern| pattern.is_worst_case())
 }
 
 fn cost_json(cost: &Cost) -> Value {

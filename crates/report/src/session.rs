@@ -31,7 +31,9 @@ use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::Fabric;
 use flitway_machine::Machine;
 use flitway_switch::AnyFabric;
+use flitway_wiring::contention_free::{ContentionFree, contention_free};
 use flitway_wiring::worst::{Worst, worst_permutation};
+use flitway_workload::traffic::destination::Search;
 use flitway_workload::traffic::{Injection, Shape, Traffic, TrafficChoice, TrafficError};
 use flitway_workload::{Fraction, Parts};
 use job::{Injectors, Job, Requesters};
@@ -54,6 +56,8 @@ pub struct Session {
     faults: Option<Arc<FaultPlan>>,
     /// See [`Session::worst`].
     worst: Arc<OnceLock<Option<Worst>>>,
+    /// See [`Session::contention_free`].
+    contention_free: Arc<OnceLock<Option<ContentionFree>>>,
 }
 
 /// How to measure, in simulated time where that is asked for.
@@ -100,6 +104,7 @@ impl Session {
             has_details: false,
             faults: None,
             worst: Arc::default(),
+            contention_free: Arc::default(),
         }
     }
 
@@ -199,11 +204,13 @@ impl Session {
     pub fn traffic(&self, choice: &TrafficChoice, load: Fraction) -> Result<Traffic, TrafficError> {
         let flits = self.flits();
         let injection = self.injection(&flits, load);
-        if !choice.destinations.is_worst_case() {
-            return Traffic::build(choice, &self.shape, &injection, self.seed);
-        }
-        let worst = self.worst().map(|worst| worst.map.as_slice().into());
-        Traffic::build(choice, &Shape { worst, ..self.shape.clone() }, &injection, self.seed)
+        let map = match choice.destinations.search() {
+            None => return Traffic::build(choice, &self.shape, &injection, self.seed),
+            Some(Search::WorstCase) => self.worst().map(|found| &found.map),
+            Some(Search::ContentionFree) => self.contention_free().map(|found| &found.map),
+        };
+        let found = map.map(|map| map.as_slice().into());
+        Traffic::build(choice, &Shape { found, ..self.shape.clone() }, &injection, self.seed)
     }
 
     /// The worst permutation for the routing; looked for once. `None` where there is none or ways cannot be followed.
@@ -214,6 +221,15 @@ impl Session {
             worst_permutation(&self.fabric.routing, rate, |below| stream.below(below))
         };
         self.worst.get_or_init(look).as_ref()
+    }
+
+    /// A permutation whose pairs share no channel, as far as one is found; looked for once. `None` for a single node.
+    pub fn contention_free(&self) -> Option<&ContentionFree> {
+        let look = || {
+            let mut stream = Stream::new(self.seed, 0, Purpose::Permutation);
+            contention_free(&self.fabric.routing, |below| stream.below(below))
+        };
+        self.contention_free.get_or_init(look).as_ref()
     }
 
     /// Packets of `traffic` that all nodes together create in a cycle.
@@ -311,5 +327,5 @@ fn shape(fabric: &Fabric) -> Shape {
     let topology = fabric.topology();
     let dimensions = topology.node_dimensions();
     let parts = topology.parts().into_iter().map(|parts| Parts { name: parts.name, of: parts.of }).collect();
-    Shape { nodes: topology.nodes(), dimensions, parts, worst: None }
+    Shape { nodes: topology.nodes(), dimensions, parts, found: None }
 }

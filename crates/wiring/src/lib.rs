@@ -11,6 +11,7 @@
 
 pub mod bisection;
 mod cables;
+pub mod contention_free;
 pub mod dependency;
 mod destination;
 pub mod digraph;

@@ -11,7 +11,7 @@
 //! too long, pairs are exchanged as long as that helps, from a beginning that is drawn: then there may be worse ones.
 
 use crate::routing::Routing;
-use crate::topology::{End, Topology};
+use crate::topology::End;
 use crate::{NodeId, PortId, SwitchId};
 use std::cmp::Ordering;
 
@@ -117,13 +117,11 @@ fn pairs(routing: &Routing) -> Vec<(End, Vec<Pair>)> {
             }
         }
     }
-    found.retain(|(sender, pairs)| !pairs.is_empty() && joins_switches(topology, *sender));
+    found.retain(|(sender, pairs)| {
+        !pairs.is_empty()
+            && matches!(*sender, End::Switch(switch, port) if topology.leads_to_switch(switch, port))
+    });
     found
-}
-
-fn joins_switches(topology: &Topology, sender: End) -> bool {
-    let End::Switch(switch, port) = sender else { return false };
-    matches!(topology.wire(switch, port), Some((_, End::Switch(..))))
 }
 
 /// No less than the weight of any matching of `pairs`.
@@ -338,7 +336,7 @@ impl Parts {
 mod tests {
     use super::*;
     use crate::routing::RoutingKind;
-    use crate::topology::{DragonflyShape, TopologySettings};
+    use crate::topology::{DragonflyShape, Topology, TopologySettings};
     use std::sync::Arc;
 
     fn worst(settings: &TopologySettings, kind: RoutingKind) -> Worst {

@@ -341,6 +341,12 @@ impl Topology {
         self.wires[switch.index()].get(port.index()).copied().flatten()
     }
 
+    /// Whether a port of a switch leads to another switch.
+    #[must_use]
+    pub fn leads_to_switch(&self, switch: SwitchId, port: PortId) -> bool {
+        matches!(self.wire(switch, port), Some((_, End::Switch(..))))
+    }
+
     /// The link that `sender` sends on; `None` at a port where nothing is wired.
     #[must_use]
     pub fn link_of(&self, sender: End) -> Option<LinkId> {

@@ -36,8 +36,8 @@ pub struct Shape {
     pub dimensions: Vec<u32>,
     /// The ways to divide the nodes; by `switches` is the first.
     pub parts: Vec<Parts>,
-    /// To whom each node sends in the worst permutation for the routing, if that was looked for and found.
-    pub worst: Option<Arc<[u32]>>,
+    /// To whom each node sends in the permutation that the pattern has looked for ([`destination::Search`]), if one was found.
+    pub found: Option<Arc<[u32]>>,
 }
 
 /// What a node can inject.
@@ -325,7 +325,7 @@ mod tests {
             nodes: 16,
             dimensions: vec![4, 4],
             parts: vec![Parts::switches(vec![0; 16])],
-            worst: None,
+            found: None,
         };
         // A header and a trailer flit, two bytes a flit.
         let flits = |payload: u16| 2 + payload.div_ceil(2);
@@ -384,7 +384,7 @@ mod tests {
                 nodes,
                 dimensions: side,
                 parts: vec![Parts::switches(vec![0; nodes as usize])],
-                worst: None,
+                found: None,
             };
             let injection = Injection { rails: 1, mtu: 1024, flits: &|_| 10, load: Fraction::ONE };
             Traffic::build(&choice, &shape, &injection, seed)
@@ -415,7 +415,7 @@ mod tests {
             replies: Some(Replies { payload: 60, outstanding: Some(4) }),
         };
         let shape =
-            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], worst: None };
+            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], found: None };
         let flits = |payload: u16| 2 + payload.div_ceil(2);
         let injection = Injection { rails: 1, mtu: 1024, flits: &flits, load: Fraction::ONE };
         let traffic = Traffic::build(&choice, &shape, &injection, 1).unwrap();

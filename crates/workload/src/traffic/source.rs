@@ -113,7 +113,7 @@ mod tests {
             nodes: 16,
             dimensions: vec![4, 4],
             parts: vec![Parts::switches(vec![0; 16])],
-            worst: None,
+            found: None,
         };
         let injection = Injection { rails: 1, mtu: 64, flits: &|_| 32, load: Fraction::percent(50) };
         Arc::new(Traffic::build(&choice, &shape, &injection, seed).unwrap())

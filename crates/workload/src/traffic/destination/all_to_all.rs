@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn every_turn_is_a_shift_and_no_node_is_left_out() {
         let shape =
-            Shape { nodes: 5, dimensions: vec![5], parts: vec![Parts::switches(vec![0; 5])], worst: None };
+            Shape { nodes: 5, dimensions: vec![5], parts: vec![Parts::switches(vec![0; 5])], found: None };
         let all = parse("all-to-all").unwrap().fit(&shape, 1).unwrap();
         let mut stream = Stream::new(1, 0, Purpose::Destination);
         let mut row =

@@ -145,7 +145,7 @@ mod tests {
 
     fn shape() -> Shape {
         let rails = Parts { name: "rails".into(), of: vec![0, 1, 0, 1, 0, 2] };
-        Shape { nodes: 6, dimensions: vec![6], parts: vec![Parts::switches(vec![0; 6]), rails], worst: None }
+        Shape { nodes: 6, dimensions: vec![6], parts: vec![Parts::switches(vec![0; 6]), rails], found: None }
     }
 
     #[test]

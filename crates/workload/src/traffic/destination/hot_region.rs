@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn the_default_is_a_quarter_of_the_packets_to_an_eighth_of_the_nodes() {
         let shape =
-            Shape { nodes: 64, dimensions: vec![64], parts: vec![Parts::switches(vec![0; 64])], worst: None };
+            Shape { nodes: 64, dimensions: vec![64], parts: vec![Parts::switches(vec![0; 64])], found: None };
         let region = parse("hot-region").unwrap().fit(&shape, 0).unwrap();
         let to_region = |source| (0..8).map(|node| region.weight(NodeId(source), NodeId(node))).sum::<f64>();
         assert!((to_region(20) - (0.25 + 0.75 * 8.0 / 63.0)).abs() < 1e-12);
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_region_is_rounded_up_to_whole_nodes() {
         let shape =
-            Shape { nodes: 9, dimensions: vec![9], parts: vec![Parts::switches(vec![0; 9])], worst: None };
+            Shape { nodes: 9, dimensions: vec![9], parts: vec![Parts::switches(vec![0; 9])], found: None };
         let region = parse("hot-region(packets=1)").unwrap().fit(&shape, 0).unwrap();
         assert_eq!(region.weight(NodeId(8), NodeId(1)), 0.5);
         assert_eq!(region.weight(NodeId(8), NodeId(2)), 0.0);

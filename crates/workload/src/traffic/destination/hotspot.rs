@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_hot_node_gets_its_fraction_and_a_share_of_the_rest() {
         let shape =
-            Shape { nodes: 11, dimensions: vec![11], parts: vec![Parts::switches(vec![0; 11])], worst: None };
+            Shape { nodes: 11, dimensions: vec![11], parts: vec![Parts::switches(vec![0; 11])], found: None };
         let hot = parse("hotspot(nodes=3+7, fraction=1/2)").unwrap().fit(&shape, 0).unwrap();
         let weight = |source, destination| hot.weight(NodeId(source), NodeId(destination));
         assert!((weight(0, 3) - (0.25 + 0.05)).abs() < 1e-12);
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_hot_node_must_exist_and_be_a_number() {
         let shape =
-            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], worst: None };
+            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], found: None };
         let misfit = parse("hotspot(nodes=8)").unwrap().fit(&shape, 0).unwrap_err();
         assert_eq!(
             misfit.to_string(),

@@ -354,7 +354,7 @@ mod tests {
                 nodes,
                 dimensions: vec![nodes],
                 parts: vec![Parts::switches(vec![0; nodes as usize])],
-                worst: None,
+                found: None,
             },
             1,
         )

@@ -67,7 +67,8 @@ pub const CATALOG: Catalog<Reader> = Catalog::<Reader>::new(
         (permutation::tornado::ENTRY, permutation::tornado::read),
         (permutation::neighbor::ENTRY, permutation::neighbor::read),
         (permutation::random::ENTRY, permutation::random::read),
-        (permutation::worst_case::ENTRY, permutation::worst_case::read),
+        (permutation::searched::WORST_CASE, permutation::searched::worst_case),
+        (permutation::searched::CONTENTION_FREE, permutation::searched::contention_free),
         (hotspot::ENTRY, hotspot::read),
         (hot_region::ENTRY, hot_region::read),
         (sphere::ENTRY, sphere::read),
@@ -134,6 +135,15 @@ pub fn placed(text: &str, place: impl Fn(&str) -> String) -> Option<String> {
     is_matrix.then(|| matrix::placed(&arguments, place)).flatten()
 }
 
+/// A permutation that is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// The one that loads a channel more than any other does.
+    WorstCase,
+    /// One whose pairs share no channel.
+    ContentionFree,
+}
+
 /// A pattern that can be fitted to a machine.
 pub trait Pattern: fmt::Debug + Send + Sync {
     /// Its name in [`CATALOG`].
@@ -145,9 +155,9 @@ pub trait Pattern: fmt::Debug + Send + Sync {
     /// If the machine does not have what the pattern needs.
     fn fit(&self, shape: &Shape, seed: u64) -> Result<Destinations, Misfit>;
 
-    /// Whether it takes the worst permutation, [`Shape::worst`].
-    fn is_worst_case(&self) -> bool {
-        false
+    /// The permutation that has to be looked for, for the routing of the machine, and stand in [`Shape::found`].
+    fn search(&self) -> Option<Search> {
+        None
     }
 
     /// What it depends on beyond its text: what a file says.
@@ -364,7 +374,7 @@ mod tests {
             nodes: 64,
             dimensions: vec![8, 8],
             parts: vec![Parts::switches((0..64).map(|node| node / 4).collect())],
-            worst: Some((0..64).rev().collect()),
+            found: Some((0..64).rev().collect()),
         }
     }
 
@@ -436,7 +446,7 @@ mod tests {
     #[test]
     fn no_pattern_fits_a_machine_of_one_node() {
         let shape =
-            Shape { nodes: 1, dimensions: vec![1], parts: vec![Parts::switches(vec![0])], worst: None };
+            Shape { nodes: 1, dimensions: vec![1], parts: vec![Parts::switches(vec![0])], found: None };
         for entry in CATALOG.entries() {
             let misfit = example(entry.name, 2).fit(&shape, 1).unwrap_err();
             assert_eq!(misfit.lack, Lack::SecondNode, "{}", entry.name);

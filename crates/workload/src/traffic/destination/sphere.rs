@@ -69,7 +69,7 @@ mod tests {
             nodes: 5,
             dimensions: vec![5],
             parts: vec![Parts::switches(vec![0, 0, 1, 1, 2])],
-            worst: None,
+            found: None,
         };
         let sphere = parse("sphere").unwrap().fit(&shape, 0).unwrap();
         let weight = |source, destination| sphere.weight(NodeId(source), NodeId(destination));
@@ -85,7 +85,7 @@ mod tests {
             nodes: 4,
             dimensions: vec![4],
             parts: vec![Parts::switches(vec![0, 1, 2, 3])],
-            worst: None,
+            found: None,
         };
         let misfit = parse("sphere").unwrap().fit(&shape, 0).unwrap_err();
         assert_eq!(misfit.lack, Lack::LeafNeighbors);

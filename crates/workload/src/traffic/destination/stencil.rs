@@ -119,7 +119,7 @@ mod tests {
                 nodes,
                 dimensions: dimensions.to_vec(),
                 parts: vec![Parts::switches(vec![0; nodes as usize])],
-                worst: None,
+                found: None,
             },
             1,
         )

@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn of_two_nodes_each_sends_to_the_other() {
         let shape =
-            Shape { nodes: 2, dimensions: vec![2], parts: vec![Parts::switches(vec![0, 0])], worst: None };
+            Shape { nodes: 2, dimensions: vec![2], parts: vec![Parts::switches(vec![0, 0])], found: None };
         let uniform = Uniform::new(&shape, "uniform").unwrap();
         let mut stream = Stream::new(1, 0, Purpose::Test);
         for _ in 0..20 {

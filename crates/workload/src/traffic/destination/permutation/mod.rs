@@ -10,10 +10,10 @@ pub(super) mod bit_rotation;
 pub(super) mod butterfly;
 pub(super) mod neighbor;
 pub(super) mod random;
+pub(super) mod searched;
 pub(super) mod shuffle;
 pub(super) mod tornado;
 pub(super) mod transpose;
-pub(super) mod worst_case;
 
 use super::{DestinationArguments, DestinationChoice, Destinations, Kind, Lack, Misfit, Pattern};
 use crate::catalog::{ChoiceError, Parameter};
@@ -145,7 +145,7 @@ mod tests {
             nodes,
             dimensions: dimensions.to_vec(),
             parts: vec![Parts::switches(vec![0; nodes as usize])],
-            worst: None,
+            found: None,
         };
         let destinations = parse(pattern).unwrap().fit(&shape, 3).unwrap();
         let Kind::Permutation(Permutation(map)) = destinations.kind else {
@@ -159,7 +159,7 @@ mod tests {
             nodes,
             dimensions: vec![nodes],
             parts: vec![Parts::switches(vec![0; nodes as usize])],
-            worst: None,
+            found: None,
         };
         parse(pattern).unwrap().fit(&shape, 3).unwrap_err().lack
     }
@@ -176,7 +176,7 @@ mod tests {
                     nodes,
                     dimensions,
                     parts: vec![Parts::switches(vec![0; nodes as usize])],
-                    worst: None,
+                    found: None,
                 };
                 let Ok(destinations) = example(entry.name, nodes).fit(&shape, 9) else { continue };
                 let Kind::Permutation(Permutation(map)) = &destinations.kind else { continue };
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn dimensions_must_multiply_to_the_nodes() {
         let shape =
-            Shape { nodes: 8, dimensions: vec![3, 3], parts: vec![Parts::switches(vec![0; 8])], worst: None };
+            Shape { nodes: 8, dimensions: vec![3, 3], parts: vec![Parts::switches(vec![0; 8])], found: None };
         let misfit = parse("tornado").unwrap().fit(&shape, 0).unwrap_err();
         assert_eq!(misfit.lack, Lack::Dimensions { nodes: 8 });
     }

@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn every_permutation_is_equally_likely() {
         let shape =
-            Shape { nodes: 3, dimensions: vec![3], parts: vec![Parts::switches(vec![0; 3])], worst: None };
+            Shape { nodes: 3, dimensions: vec![3], parts: vec![Parts::switches(vec![0; 3])], found: None };
         let pattern = parse("randperm").unwrap();
         let mut counts = BTreeMap::new();
         for seed in 0..6_000 {
