@@ -345,6 +345,67 @@ fn a_dead_switch_is_named_first() {
     assert!(log[..dead].iter().all(|note| note["at_ns"].as_f64() < log[dead]["at_ns"].as_f64()), "{log:?}");
 }
 
+/// Tests of 10 us are 140,000 bits at 14 Gbit/s and 100,000 at 10 Gbit/s.
+#[test]
+fn lanes_work_at_the_rate_at_which_a_test_finds_no_error() {
+    let arguments = ["run", "nrc", "--load", "0.3", "--warm-up", "5us", "--duration", "60us", "--faults"];
+    // A link that is given up loses packets, which is a fault.
+    let log = |lanes: &str| {
+        let rule = format!("lanes(link=\"node 3\", {lanes}, at=5us)");
+        let output = flitway(&[&arguments[..], &[&rule, "--json", "-"]].concat());
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        result["points"][0]["faults"]["log"].clone()
+    };
+    for (errors, rate) in [("1e-5+0+0", "rate=10"), ("1e-5+1.1e-5+1e-6", "rate=5"), ("7e-6+0.5+0", "rate=14")]
+    {
+        assert_eq!(log(&format!("errors={errors}")), log(rate), "{errors}");
+    }
+    assert_eq!(log("errors=1e-5+9e-6+0, good=5"), log("rate=10, good=5"));
+    let dead = log("errors=1e-3+1e-3+1e-3");
+    assert_eq!(dead, log("good=0"), "they work at no rate");
+    assert_ne!(dead, log("rate=5"));
+    let refused = |rule: &str, told: &str| {
+        assert_refused(&[(&[&arguments[..], &[rule]].concat(), &[told])]);
+    };
+    refused(
+        "lanes(link=\"node 3\", errors=1e-3)",
+        "read 1 bit error rates, expected 3: one at 14, 10, 5 Gbit/s each",
+    );
+    refused("lanes(link=\"node 3\", errors=1e-3+0+0, rate=10)", "nothing beside `rate`");
+}
+
+#[test]
+fn links_fail_at_a_rate_and_are_mended() {
+    let run = |machine: &str, more: &[&str]| {
+        let load = ["--load", "0.1", "--warm-up", "5us", "--duration", "400us"];
+        let result = json(&[&["run", machine], &load[..], more].concat());
+        assert_valid(&result);
+        result["points"][0]["faults"].clone()
+    };
+    let ends = |faults: &Value, text: &str| {
+        let log = faults["log"].as_array().unwrap().iter();
+        log.filter(|note| note["text"].as_str().unwrap().starts_with(text)).count()
+    };
+    let rule = "failures(every=50us, from=10us, to=210us, repair=40us, links=node, good=5)";
+    let faults = run("nrc", &["--faults", rule]);
+    assert_eq!(ends(&faults, "active on 5 lanes"), 8, "four links, two ends each: {}", faults["log"]);
+    assert_eq!(ends(&faults, "active on 8 lanes"), 8, "all are mended: {}", faults["log"]);
+    assert_eq!(faults["log"], run("nrc", &["--faults", rule])["log"]);
+    assert_ne!(faults["log"], run("nrc", &["--faults", rule, "--seed", "2"])["log"], "the seed decides");
+    // Cables that are cut, among those up from the leaves: adaptive tags take others.
+    let rule = "failures(every=30us, to=200us, links=level-1, repair=50us)";
+    let cut = run("qsnet2-64", &["--faults", rule]);
+    assert_eq!(ends(&cut, "down"), 12, "{}", cut["log"]);
+    assert_eq!(cut["lost"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>(), 0);
+    let refused = |machine: &str, rule: &str, told: &str| {
+        assert_refused(&[(&["run", machine, "--load", "0.1", "--faults", rule], &[told])]);
+    };
+    refused("nrc", "failures(every=10us, to=100us, links=level-9)", "expected one of `node`");
+    refused("nrc", "failures(every=10us, to=1ms)", "all 24 links have failed at some time");
+    refused("qsnet2-64", "failures(every=10us, to=100us, good=3)", "expected no `good`");
+    refused("nrc", "failures(every=10us)", "to");
+}
+
 #[test]
 fn all_wrong_rules_are_told_each_with_its_line() {
     let path =

@@ -54,6 +54,8 @@ pub enum Purpose {
     Reply = 21,
     /// Which packets a link corrupts without anybody noticing.
     UndetectedError = 22,
+    /// Which links fail, and when.
+    Failure = 23,
 }
 
 /// The key of `component` for `purpose` in a run with `seed`.

@@ -1,23 +1,16 @@
 //! What breaks in a run, as it is written: rules, in the command line or in a file, a rule a line.
 
-use flitway_engine::{Clock, Cycle, Picos};
-use flitway_fabric::chip::LinkTraining;
-use flitway_fabric::faults::{Fault, FaultKind, PortFault};
-use flitway_fabric::headroom::Longest;
-use flitway_fabric::link::lanes::Lanes;
-use flitway_fabric::observer::component_at;
-use flitway_fabric::{ChannelRate, ErrorRule, Fabric, Faults, LinkErrors, SentKind};
+mod failures;
+mod fit;
+
+use failures::{FAILURES, Failures};
+use flitway_fabric::SentKind;
 use flitway_machine::units::Dimension;
-use flitway_machine::{
-    Machine, Place, Value, input, lane_states, probability_of_error, switch_called, units,
-};
-use flitway_report::faults::{FaultPlan, ManagerSettings};
-use flitway_report::session::Session;
-use flitway_wiring::topology::{End, LinkId};
-use flitway_wiring::{PortId, RailId, SwitchId};
+use flitway_machine::{Place, input, units};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
-use std::collections::BTreeSet;
 use std::path::Path;
+
+pub use fit::fit;
 
 /// A rule, and where it stands, for whom it does not fit: the rule itself, in a file with its line.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +33,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
         (UNDETECTED, undetected),
         (CORRUPT, |choice| corrupted(SentKind::Packet, choice)),
         (LOSE_ACK, |choice| corrupted(SentKind::Acknowledgement, choice)),
+        (FAILURES, |choice| failures::read(choice).map(FaultRule::Failures)),
         (MANAGER, manager),
     ],
 );
@@ -100,7 +94,7 @@ const LANES: Entry = Entry {
         LINK,
         Parameter {
             name: "good",
-            expected: "how many lanes are left; this, or their `rate`, or both",
+            expected: "how many lanes are left; this, or their `rate` or `errors`, or both",
             default: Some(""),
             doc: "Lanes that still work; all unless given.",
         },
@@ -113,6 +107,14 @@ const LANES: Entry = Entry {
         AT,
         UNTIL,
         RAIL,
+        Parameter {
+            name: "errors",
+            expected: "a bit error rate for each rate of a lane of this machine, from the highest, such as `1e-3+1e-7+0`",
+            default: Some(""),
+            doc: "Instead of `rate`: they work at the highest rate at which less than one bit of a test \
+                  (`switch.link.training`) is wrong in the mean, and at none if there is no such rate. What is wrong at that \
+                  rate is not drawn; `bit-errors` says it.",
+        },
     ],
 };
 
@@ -210,13 +212,24 @@ pub enum FaultRule {
     /// A switch dies.
     Dead { switch: String, rail: u32, at: u64 },
     /// Lanes work less well.
-    Lanes { link: Place, rail: u32, good: Option<u32>, gigabits: Option<u32>, at: u64, until: Option<u64> },
+    Lanes {
+        link: Place,
+        rail: u32,
+        good: Option<u32>,
+        gigabits: Option<u32>,
+        /// Bits that are wrong at each rate, of 10^15.
+        errors: Option<Vec<u64>>,
+        at: u64,
+        until: Option<u64>,
+    },
     /// Bits are wrong, so many in 10^15: on a link of a rail, or on all.
     BitErrors { of_petabit: u64, link: Option<Place>, rail: u32 },
     /// Packets are corrupted so that no check shows it, so many in 10^15 on each link.
     Undetected(u64),
     /// Something that is sent is corrupted.
     Corrupted { kind: SentKind, link: Place, rail: u32, nth: u64 },
+    /// Links fail at a rate.
+    Failures(Failures),
     /// Who looks after it: times in picoseconds, and how many errors are noted; nobody if there are none.
     Manager(Option<([u64; 2], u64)>),
 }
@@ -286,9 +299,17 @@ fn lanes(choice: &Choice) -> Result<FaultRule, ChoiceError> {
     let gigabits = choice.value(2, given(number))?;
     let good = choice.value(1, given(number))?;
     let link = link(LANES.name, choice)?;
-    // One of both has to be said.
-    needed(LANES.name, &LANES.parameters[1], good.or(gigabits))?;
-    Ok(FaultRule::Lanes { link, good, gigabits, at, until, rail: choice.value(5, number)? })
+    let rates = |text: &str| {
+        text.split('+').map(|rate| if rate == "0" { Some(0) } else { probability(rate) }).collect()
+    };
+    let errors: Option<Vec<u64>> = choice.value(6, given(rates))?;
+    if gigabits.is_some() && errors.is_some() {
+        let none = choice.value(6, |_| None::<()>);
+        none.map_err(|error| expecting(error, "nothing beside `rate`: errors say at which rate lanes work"))?;
+    }
+    // One of them has to be said.
+    needed(LANES.name, &LANES.parameters[1], good.or(gigabits).or(errors.as_ref().map(|_| 0)))?;
+    Ok(FaultRule::Lanes { link, good, gigabits, errors, at, until, rail: choice.value(5, number)? })
 }
 
 fn bit_errors(choice: &Choice) -> Result<FaultRule, ChoiceError> {
@@ -419,213 +440,4 @@ fn all<T>(read: Vec<Result<T, String>>) -> Result<Vec<T>, Vec<String>> {
 fn rule(text: &str, place: &str) -> Result<Written, ChoiceError> {
     let (choice, read) = CATALOG.choose(text)?;
     Ok(Written { rule: read(&choice)?, place: format!("{place}`{text}`") })
-}
-
-/// `rules` in the fabric of `session`.
-///
-/// # Errors
-/// All that does not fit.
-pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, Vec<String>> {
-    let fabric = session.fabric();
-    let training = fabric.chip.training();
-    if !fabric.chip.offers().faults {
-        return Err(vec![
-            "the switches of this machine model no faults; expected links that retry (`switch.link.retry = true` of tiled \
-             switches), or Elite4s of 63 ports or less that hold paths (`switch.answer.hold = true`)"
-                .to_owned(),
-        ]);
-    }
-    if let Some(training) = &training {
-        check_test(fabric, training).map_err(|message| vec![message])?;
-        if !fabric.lanes_explain_rates() {
-            let message = "links of less than the full rate (`link.rate`) are not modelled with faults";
-            return Err(vec![message.to_owned()]);
-        }
-    }
-    let clock = session.machine().clock;
-    let every = |picos: u64| clock.cycles_ceil(Picos(picos)).0;
-    let mut fitter = Fitter {
-        fabric,
-        clock,
-        list: Vec::new(),
-        errors: LinkErrors::default(),
-        manager: Some(ManagerSettings { every: every(10_000_000), latency: every(50_000_000), errors: 16 }),
-        flit_bits: session.machine().packet.flit_bytes * 8,
-        lanes: training.map(|training| training.lanes),
-        lane_rates: lane_rates(session.machine()),
-        cut: BTreeSet::new(),
-        dead: BTreeSet::new(),
-    };
-    let add =
-        |Written { rule, place }: &Written| fitter.add(rule).map_err(|message| format!("{place}: {message}"));
-    all(rules.iter().map(add).collect())?;
-    let Fitter { list, errors, manager, .. } = fitter;
-    Ok(FaultPlan { faults: Faults::new(list), errors, manager })
-}
-
-struct Fitter<'a> {
-    fabric: &'a Fabric,
-    clock: Clock,
-    list: Vec<Fault>,
-    errors: LinkErrors,
-    manager: Option<ManagerSettings>,
-    flit_bits: u32,
-    /// Where links are trained.
-    lanes: Option<Lanes>,
-    /// In Gbit/s, from the highest to the lowest.
-    lane_rates: Vec<u32>,
-    /// Links that are cut, by rail, link and time, and switches that die, by rail.
-    cut: BTreeSet<(u32, Option<LinkId>, u64)>,
-    dead: BTreeSet<(u32, u32)>,
-}
-
-/// The rates of lanes that `machine` says, in Gbit/s.
-fn lane_rates(machine: &Machine) -> Vec<u32> {
-    let effective = machine.effective.iter().find(|effective| effective.path == "switch.link.lane_rates");
-    match effective.map(|effective| &effective.value) {
-        Some(Value::Counts(rates)) => rates.clone(),
-        _ => Vec::new(),
-    }
-}
-
-/// What breaks where links are not trained.
-const CAN: &str = "expected `down`, `bit-errors`, `corrupt` or `manager`";
-
-impl Fitter<'_> {
-    fn cycle(&self, picos: u64) -> Cycle {
-        self.clock.cycles_ceil(Picos(picos))
-    }
-
-    fn add(&mut self, rule: &FaultRule) -> Result<(), String> {
-        match *rule {
-            FaultRule::Cut { ref link, rail, at, until } => {
-                let ends = link.ends(self.fabric.topology())?;
-                if !self.cut.insert((rail, self.fabric.topology().link_of(ends[0]), at)) {
-                    return Err("that link is cut at that time already; expected one rule for it".to_owned());
-                }
-                for end in ends {
-                    self.port(end, rail, at, PortFault::Cut)?;
-                    if let Some(until) = until {
-                        self.port(end, rail, until, PortFault::Mended)?;
-                    }
-                }
-            }
-            FaultRule::Dead { ref switch, rail, at } => {
-                self.kill(switch_called(switch, self.fabric.topology())?, rail, at)?;
-            }
-            FaultRule::Lanes { ref link, rail, good, gigabits, at, until } => {
-                let Some(lanes) = self.lanes.clone() else {
-                    return Err(format!(
-                        "links of this machine have no lanes that are trained one by one; {CAN}"
-                    ));
-                };
-                let [end, _] = link.ends(self.fabric.topology())?;
-                let states = lane_states(&lanes, &self.lane_rates, good, gigabits)?;
-                self.port(end, rail, at, PortFault::Lanes(states))?;
-                if let Some(until) = until {
-                    let first = self.fabric.faults.first().at(&lanes, end);
-                    self.port(end, rail, until, PortFault::Lanes(first))?;
-                }
-            }
-            FaultRule::BitErrors { of_petabit, ref link, rail } => {
-                self.bit_errors(of_petabit, link.as_ref(), rail)?;
-            }
-            FaultRule::Undetected(_) if self.lanes.is_none() => {
-                return Err(format!("the checks of this machine's packets find every error; {CAN}"));
-            }
-            FaultRule::Corrupted { kind: SentKind::Acknowledgement, .. } if self.lanes.is_none() => {
-                return Err(format!("answers of this machine's switches are not corrupted; {CAN}"));
-            }
-            FaultRule::Undetected(of_a_quadrillion) => {
-                self.errors.undetected = probability_of_error(of_a_quadrillion, 1);
-            }
-            FaultRule::Corrupted { kind, ref link, rail, nth } => {
-                let [end, _] = link.ends(self.fabric.topology())?;
-                let (component, port) = self.component(end, rail)?;
-                self.errors.rules.push(ErrorRule { component, port, kind, nth });
-            }
-            FaultRule::Manager(settings) => {
-                self.manager = settings.map(|([every, latency], errors)| ManagerSettings {
-                    every: self.cycle(every).0.max(1),
-                    latency: self.cycle(latency).0,
-                    errors,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Links get bits wrong, or one does.
-    fn bit_errors(&mut self, of_petabit: u64, link: Option<&Place>, rail: u32) -> Result<(), String> {
-        let flit = probability_of_error(of_petabit, self.flit_bits);
-        let Some(link) = link else {
-            if std::mem::replace(&mut self.errors.flit, flit) > 0 {
-                return Err("all links have bit errors already; expected one rule for them".to_owned());
-            }
-            return Ok(());
-        };
-        for end in link.ends(self.fabric.topology())? {
-            let (component, port) = self.component(end, rail)?;
-            let has_some = |it: &ChannelRate| it.component == component && it.port == port;
-            if self.errors.channels.iter().any(has_some) {
-                return Err("that link has bit errors already; expected one rule for it".to_owned());
-            }
-            self.errors.channels.push(ChannelRate { component, port, flit });
-        }
-        Ok(())
-    }
-
-    /// Who has that end among the components of all rails, and as which port.
-    fn component(&self, end: End, rail: u32) -> Result<(u32, PortId), String> {
-        let rails = self.fabric.rails;
-        if rail >= rails {
-            return Err(format!("there is no rail {rail}: the machine has {rails}, from 0"));
-        }
-        Ok(component_at(self.fabric.topology(), rails, RailId(rail), end))
-    }
-
-    fn port(&mut self, end: End, rail: u32, at: u64, fault: PortFault) -> Result<(), String> {
-        let (component, port) = self.component(end, rail)?;
-        self.list.push(Fault { at: self.cycle(at), component, kind: FaultKind::Port(port, fault) });
-        Ok(())
-    }
-
-    /// A switch dies, and its neighbours hear nothing more than what is on the cables.
-    fn kill(&mut self, here: SwitchId, rail: u32, at: u64) -> Result<(), String> {
-        let topology = self.fabric.topology();
-        if !self.dead.insert((rail, here.0)) {
-            return Err("that switch dies already, and is dead for ever; expected one rule for it".to_owned());
-        }
-        let (component, _) = self.component(End::Switch(here, PortId(0)), rail)?;
-        let dies = self.cycle(at);
-        self.list.push(Fault { at: dies, component, kind: FaultKind::Dead });
-        if self.lanes.is_none() {
-            // Both ends of a link know at once.
-            return Ok(());
-        }
-        let wired: Vec<(LinkId, End)> =
-            (0..topology.ports(here)).filter_map(|port| topology.wire(here, PortId(port))).collect();
-        for (link, end) in wired {
-            let (component, port) = self.component(end, rail)?;
-            let at = dies + u64::from(self.fabric.latencies[link.index()]);
-            self.list.push(Fault { at, component, kind: FaultKind::Port(port, PortFault::Cut) });
-        }
-        Ok(())
-    }
-}
-
-/// Refuses tests of lanes that end before all that was on the way has come: longer than a round trip and than the longest
-/// packet on the slowest link.
-fn check_test(fabric: &Fabric, training: &LinkTraining) -> Result<(), String> {
-    let round_trip = fabric.chip.headroom(Longest::of(fabric.topology(), &fabric.latencies)).round_trip;
-    let format = fabric.chip.format();
-    let least = training.least_test(round_trip, format.packet_flits(format.mtu_bytes));
-    if u64::from(training.test) <= least {
-        return Err(format!(
-            "lanes are tested for {} cycles (`switch.link.training`), and what is on the way takes up to {least}: expected \
-             more than that",
-            training.test
-        ));
-    }
-    Ok(())
 }
