@@ -84,7 +84,7 @@ impl Reader {
             },
         };
         let ends = [self.vertex(a), self.vertex(b)];
-        self.edges.push(Edge { ends, rates: [None, None], length_mm });
+        self.edges.push(Edge { ends, ports: [None, None], rates: [None, None], length_mm, class: None });
     }
 
     fn vertex(&mut self, name: &str) -> usize {

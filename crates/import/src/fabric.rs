@@ -60,6 +60,8 @@ pub(crate) struct Cable {
     /// From the first end to the second, and back.
     pub(crate) rates: [Option<Rate>; 2],
     pub(crate) length_mm: Option<u64>,
+    /// What kind of cable it is called.
+    pub(crate) class: Option<String>,
 }
 
 impl Fabric {

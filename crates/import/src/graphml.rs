@@ -9,7 +9,8 @@
 //!
 //! Of the data of a vertex `label` or `name` is what it is called, and `type`, `kind` or `role` says whether it is a switch or
 //! a node; of those of an edge `length` and `rate` are those of the cable, with their units, and `backrate` is the rate from
-//! its target to its source, if it is another. All others are left out, and counted.
+//! its target to its source, if it is another; `sourceport` and `targetport` are the ports of switches that it leads to, and
+//! `class` what kind of cable it is called. All others are left out, and counted.
 
 use crate::fabric::{Fabric, Rate, Read, counted};
 use crate::lines::Text;
@@ -40,7 +41,13 @@ pub(crate) fn read(source: &Arc<Source>, nodes_per_switch: Option<u32>) -> Read<
             return text.done(Fabric::default());
         }
     };
-    let mut reader = Reader { text, keys: keys(&document), ids: BTreeMap::new(), left_out: BTreeMap::new() };
+    let mut reader = Reader {
+        text,
+        keys: keys(&document),
+        ids: BTreeMap::new(),
+        ports: BTreeMap::new(),
+        left_out: BTreeMap::new(),
+    };
     let graphs: Vec<Node<'_, '_>> = document.descendants().filter(|it| it.has_tag_name_of("graph")).collect();
     let [graph, ..] = graphs.as_slice() else {
         let message = format!("there is no graph in `<{}>`", show(document.root_element().tag_name().name()));
@@ -105,6 +112,8 @@ struct Reader {
     text: Text,
     keys: BTreeMap<String, String>,
     ids: BTreeMap<String, (usize, Range<usize>)>,
+    /// The edge at each port of a vertex.
+    ports: BTreeMap<(usize, u32), Range<usize>>,
     /// Data that say nothing here, by name.
     left_out: BTreeMap<String, usize>,
 }
@@ -172,14 +181,44 @@ impl Reader {
             };
             *end = *number;
         }
-        let data = self.data(element, &["length", "rate", "backrate"]);
+        let data = self.data(element, &["length", "rate", "backrate", "class", "sourceport", "targetport"]);
+        let ports = [("sourceport", ends[0]), ("targetport", ends[1])]
+            .map(|(name, vertex)| self.port(&span, data.get(name).copied(), (name, vertex)));
+        let class = data.get("class").copied().filter(|class| crate::names::valid(class, "c") == *class);
+        if data.contains_key("class") && class.is_none() {
+            *self.left_out.entry("class (which is no name)".to_owned()).or_default() += 1;
+        }
         let length_mm = self.quantity(&span, &data, ("length", Dimension::Length));
         let [there, back] = ["rate", "backrate"].map(|name| {
             let bits = self.quantity(&span, &data, (name, Dimension::BitRate)).filter(|bits| *bits > 0);
             bits.map(|bits| Rate::new(bits, 1, &units::format(bits, Dimension::BitRate)))
         });
         let back = back.or_else(|| there.clone());
-        Some(Edge { ends, rates: [there, back], length_mm })
+        let class = class.map(str::to_owned);
+        Some(Edge { ends, ports, rates: [there, back], length_mm, class })
+    }
+
+    /// The port of `vertex` that `text` says, which no other edge has.
+    fn port(
+        &mut self,
+        span: &Range<usize>,
+        text: Option<&str>,
+        (name, vertex): (&str, usize),
+    ) -> Option<u32> {
+        let text = text?;
+        let Ok(port) = text.parse::<u32>() else {
+            self.text.wrong(
+                span,
+                format!("the {name}: `{}` is not a port number", show(text)),
+                "a number from 0",
+            );
+            return None;
+        };
+        if let Some(first) = self.ports.insert((vertex, port), span.clone()) {
+            let message = format!("the {name}: port {port} has a cable already");
+            self.text.contradicts(span, message, (&first, "each port once"));
+        }
+        Some(port)
     }
 
     /// What `data` say under a name. Without a unit it says nothing here.

@@ -158,7 +158,7 @@ impl Reader {
         };
         let cables = kept.into_iter().map(|((a, b), rate)| {
             let rates = [rate.clone(), rate];
-            Cable { ends: [end(a), end(b)], rates, length_mm: None }
+            Cable { ends: [end(a), end(b)], rates, length_mm: None, class: None }
         });
         fabric.cables = cables.collect();
         self.note_left_out(left_out.iter().map(|(ends, _)| *ends), &linked, &mut fabric);

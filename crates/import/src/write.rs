@@ -280,7 +280,8 @@ fn graph(origin: &str, cables: &[&Cable], layout: &Layout, (called, rates): (&Ca
         let [a, b] = cable.ends.map(|end| called.end(end));
         let length =
             cable.length_mm.map(|length| format!(" {}", units::format(length, units::Dimension::Length)));
-        let _ = writeln!(text, "link {a} - {b}{}{}", length.unwrap_or_default(), rates.written(cable));
+        let class = cable.class.as_ref().map(|class| format!(" class {class}")).unwrap_or_default();
+        let _ = writeln!(text, "link {a} - {b}{}{}{class}", length.unwrap_or_default(), rates.written(cable));
     }
     text
 }

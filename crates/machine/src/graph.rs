@@ -9,12 +9,14 @@
 //! link b:0 - n2
 //! link a:7 - b:7  12 m 100 Gbit/s            # and of its own rate
 //! link a:6 - b:6  100 Gbit/s back 50 Gbit/s  # from b to a another one
+//! link a:5 - b:5  8 m class trunk            # and with a name for what kind of cable it is
 //! server n0 n1             # NIC 0 and NIC 1 of one server
 //! ```
 //!
 //! Each line is empty or one statement; `#` begins a comment. Switches and nodes are numbered in the order in which
 //! they are declared, which may be after the links that use them. A link without a length or a rate has that of its class,
-//! `node` or `switch`, in the machine file. All problems are reported at once.
+//! `node` or `switch`, in the machine file; what is behind `class` names the kind of cable for `flitway export` alone. All
+//! problems are reported at once.
 
 mod foreign;
 pub(crate) mod statement;
@@ -58,6 +60,7 @@ pub(crate) struct PlacedLink {
     pub(crate) length_mm: Option<u64>,
     /// Bits a second: from the first end to the second, and back.
     pub(crate) rates: [Option<u64>; 2],
+    pub(crate) class: Option<String>,
     pub(crate) location: Location,
     /// The switch ports it uses, with their places.
     ports: Vec<(u32, Location)>,
@@ -71,6 +74,12 @@ impl GraphFile {
     pub fn from_text(name: &str, text: String) -> Result<GraphFile, Diagnostics> {
         let mut findings = Diagnostics::default();
         parse(name, text, &mut findings).ok_or(findings)
+    }
+
+    /// What the file calls the kind of cable of the link of this number.
+    #[must_use]
+    pub fn class(&self, link: usize) -> Option<&str> {
+        self.links.get(link)?.class.as_deref()
     }
 
     /// Reports every port that a switch of `ports` ports does not have.
@@ -206,7 +215,13 @@ impl Reader {
                 }
             }
             let (length_mm, rates) = (link.length_mm, link.rates);
-            placed.push(PlacedLink { length_mm, rates, location: self.at(&link.span), ports });
+            placed.push(PlacedLink {
+                length_mm,
+                rates,
+                class: link.class,
+                location: self.at(&link.span),
+                ports,
+            });
             graph.links.push(GraphLink { ends: [first, second], length_mm: link.length_mm });
         }
         graph.servers = self.servers(&servers);

@@ -33,6 +33,8 @@ pub(super) struct Link {
     pub(super) length_mm: Option<u64>,
     /// Bits a second: from the first end to the second, and back.
     pub(super) rates: [Option<u64>; 2],
+    /// What kind of cable it is called.
+    pub(super) class: Option<String>,
     pub(super) span: Range<usize>,
 }
 
@@ -83,7 +85,7 @@ impl LineError {
     }
 }
 
-const LINK: &str = "`link END - END [LENGTH] [RATE] [back RATE]`, for example `link a:0 - n0 3 m` or `link a:0 - n0 3 m 100 Gbit/s`";
+const LINK: &str = "`link END - END [LENGTH] [RATE] [back RATE] [class NAME]`, for example `link a:0 - n0 3 m` or `link a:0 - n0 3 m 100 Gbit/s`";
 
 /// Reads one line that begins at byte `start` of the file; `None` if it says nothing.
 pub(super) fn read(line: &str, start: usize) -> Result<Option<Statement>, LineError> {
@@ -178,8 +180,8 @@ fn check_name(name: &str, span: &Range<usize>) -> Result<(), LineError> {
     Err(LineError::new(span.clone(), format!("`{}` is not a name", show(name)), expected))
 }
 
-/// `END - END [LENGTH] [RATE] [back RATE]`. The hyphen between the ends stands after a port or between spaces, because names
-/// may have one.
+/// `END - END [LENGTH] [RATE] [back RATE] [class NAME]`. The hyphen between the ends stands after a port or between spaces,
+/// because names may have one.
 fn link(body: &str, start: usize, after: usize) -> Result<Link, LineError> {
     let text = &body[after - start..];
     let trimmed = text.trim();
@@ -200,9 +202,23 @@ fn link(body: &str, start: usize, after: usize) -> Result<Link, LineError> {
     if first.is_empty() || second.is_empty() {
         return Err(missing("an end of the link is missing"));
     }
-    let (length_mm, rates) = cable(rest[second.len()..].trim_start(), span.end)?;
+    let (text, text_end, class) = before_class(rest[second.len()..].trim_start(), span.end)?;
+    let (length_mm, rates) = cable(text, text_end)?;
     let ends = [end(first, begin)?, end(second, begin + second_at)?];
-    Ok(Link { ends, length_mm, rates, span })
+    Ok(Link { ends, length_mm, rates, class, span })
+}
+
+/// What of `text`, up to byte `end` of the file, stands before `class NAME`, where that ends, and the name.
+fn before_class(text: &str, end: usize) -> Result<(&str, usize, Option<String>), LineError> {
+    let start = end - text.len();
+    match words(text, start).as_slice() {
+        [.., keyword, name] if keyword.text == "class" => {
+            check_name(&name.text, &name.span)?;
+            let before = text[..keyword.span.start - start].trim_end();
+            Ok((before, start + before.len(), Some(name.text.clone())))
+        }
+        _ => Ok((text, end, None)),
+    }
 }
 
 /// `[LENGTH] [RATE] [back RATE]`, up to byte `end` of the file: the length, and the rate from the first end and that back.

@@ -16,10 +16,11 @@ pub(super) fn text(fabric: &Named<'_>) -> String {
     for node in fabric.nodes() {
         let _ = writeln!(text, "  {} [shape=ellipse];", quoted(&fabric.node(node)));
     }
+    let has_rates = fabric.has_rates();
     for cable in fabric.cables() {
         let [(from, out), (to, into)] = &cable.ends;
         let port = |label: &str, port: &Option<u32>| port.map(|port| format!("{label}=\"{port}\""));
-        let [there, back] = rates(&cable);
+        let [there, back] = if has_rates { rates(&cable) } else { [None, None] };
         let said = [
             Some(cable.class.clone()),
             Some(metres(cable.length_mm)),

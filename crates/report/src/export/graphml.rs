@@ -1,11 +1,10 @@
 //! GraphML, as NetworkX, igraph, yEd and Gephi read it, and `flitway import`.
 //!
 //! Source: Brandes et al., "GraphML progress report", Graph Drawing 2001. Vertices have `type`, `switch` or `host`; edges
-//! have `length` with its unit, `class`, the ports at their ends, and if some carry less than others `rate`, with `backrate`
-//! where it is another one back.
+//! have `length` with its unit, `class`, the ports at their ends and `rate`, with `backrate` where it is another one back. What
+//! `flitway import` makes of it is exported as the same text.
 
 use super::{Named, metres, rates};
-use crate::facts::has_rates;
 use std::fmt::Write;
 
 /// What is said of vertices and edges: key, whom it is for, name, type.
@@ -25,9 +24,7 @@ pub(super) fn text(fabric: &Named<'_>) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
     );
     // Writing to a string does not fail.
-    let has_rates = has_rates(fabric.fabric);
-    for [id, of, name, kind] in KEYS.into_iter().filter(|[.., name, _]| has_rates || !name.ends_with("rate"))
-    {
+    for [id, of, name, kind] in KEYS {
         let _ = writeln!(text, "  <key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>");
     }
     let direction = if fabric.is_one_way() { "directed" } else { "undirected" };
