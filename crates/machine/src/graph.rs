@@ -11,14 +11,17 @@
 //! link a:6 - b:6  100 Gbit/s back 50 Gbit/s  # from b to a another one
 //! link a:5 - b:5  8 m class trunk            # and with a name for what kind of cable it is
 //! server n0 n1             # NIC 0 and NIC 1 of one server
+//! at a 0 0                 # where switch a is drawn: from the left, from the top
+//! at b 3 0.5
 //! ```
 //!
 //! Each line is empty or one statement; `#` begins a comment. Switches and nodes are numbered in the order in which
 //! they are declared, which may be after the links that use them. A link without a length or a rate has that of its class,
 //! `node` or `switch`, in the machine file; what is behind `class` names the kind of cable for `flitway export` alone. All
-//! problems are reported at once.
+//! problems are reported at once. Either all switches have a line `at`, or none; pictures have no others.
 
 mod foreign;
+mod spots;
 pub(crate) mod statement;
 
 use std::collections::BTreeMap;
@@ -51,6 +54,8 @@ pub struct GraphFile {
     pub switch_names: Vec<String>,
     /// Names of the nodes, by number.
     pub node_names: Vec<String>,
+    /// Where each switch is drawn, across from the left and down from the top, in any unit; empty if the file does not say it.
+    pub spots: Vec<[f64; 2]>,
     pub(crate) links: Vec<PlacedLink>,
 }
 
@@ -127,7 +132,7 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
         nodes: Vec::new(),
         findings: Diagnostics::default(),
     };
-    let (mut links, mut servers) = (Vec::new(), Vec::new());
+    let (mut links, mut servers, mut spots) = (Vec::new(), Vec::new(), Vec::new());
     let mut start = 0;
     for line in source.text.split_inclusive('\n') {
         match statement::read(line, start) {
@@ -135,6 +140,7 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
             Ok(Some(Statement::Nodes(names))) => reader.declare(names, Kind::Node),
             Ok(Some(Statement::Server(names))) => servers.push(names),
             Ok(Some(Statement::Link(link))) => links.push(link),
+            Ok(Some(Statement::At(spot))) => spots.push(spot),
             Ok(None) => {}
             Err(problem) => reader.findings.push(problem.into_diagnostic(&source)),
         }
@@ -143,7 +149,8 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
             break;
         }
     }
-    let file = reader.wire(links, servers);
+    let spots = reader.spots(&spots);
+    let file = GraphFile { spots, ..reader.wire(links, servers) };
     let is_right = !reader.findings.has_errors();
     findings.extend(reader.findings);
     is_right.then_some(file)
@@ -235,6 +242,7 @@ impl Reader {
             graph,
             switch_names: self.switches.iter().map(|name| name.text.clone()).collect(),
             node_names: self.nodes.iter().map(|name| name.text.clone()).collect(),
+            spots: Vec::new(),
             links: placed,
         }
     }

@@ -148,9 +148,13 @@ fn graph_object(file: &GraphFile) -> Value {
             [Some(ends), length, there, back, class].into_iter().flatten().collect::<Vec<_>>().join(" ")
         })
         .collect();
-    serde_json::json!({
+    let mut object = serde_json::json!({
         "switches": file.switch_names,
         "nodes": file.node_names,
         "links": links,
-    })
+    });
+    if !file.spots.is_empty() {
+        object["at"] = serde_json::json!(file.spots);
+    }
+    object
 }

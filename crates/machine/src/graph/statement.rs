@@ -9,6 +9,9 @@ use crate::diagnostic::{Diagnostic, Location, Source};
 use crate::nearest::nearest;
 use crate::units::{self, Dimension, QuantityError, show};
 
+/// The farthest that a switch can be drawn from zero, in either direction.
+const COORDINATE_MAX: f64 = 1e9;
+
 /// What a line says.
 #[derive(Debug)]
 pub(super) enum Statement {
@@ -17,6 +20,14 @@ pub(super) enum Statement {
     /// Nodes that are the NICs of one server.
     Server(Vec<Name>),
     Link(Link),
+    At(Spot),
+}
+
+/// Where a switch is drawn, as written: across from the left, and down from the top.
+#[derive(Debug)]
+pub(super) struct Spot {
+    pub(super) switch: Name,
+    pub(super) at: [f64; 2],
 }
 
 /// A word, and where it stands.
@@ -101,11 +112,12 @@ pub(super) fn read(line: &str, start: usize) -> Result<Option<Statement>, LineEr
         "node" => names(rest).map(|names| Some(Statement::Nodes(names))),
         "server" => names(rest).map(|names| Some(Statement::Server(names))),
         "link" => link(body, start, keyword.span.end).map(|link| Some(Statement::Link(link))),
+        "at" => spot(keyword, rest).map(|spot| Some(Statement::At(spot))),
         other => {
             let message = format!("`{}` does not begin a line of a graph file", show(other));
-            let mut error =
-                LineError::new(keyword.span.clone(), message, "`switch`, `node`, `server` or `link`");
-            let singular = nearest(other, ["switch", "node", "server", "link"]);
+            let expected = "`switch`, `node`, `server`, `link` or `at`";
+            let mut error = LineError::new(keyword.span.clone(), message, expected);
+            let singular = nearest(other, ["switch", "node", "server", "link", "at"]);
             error.help = singular.map(|word| format!("did you mean `{word}`?"));
             Err(error)
         }
@@ -160,6 +172,30 @@ fn names(words: &[Name]) -> Result<Vec<Name>, LineError> {
 pub(super) fn too_many(count: usize) -> (String, String) {
     let expected = format!("at most {DECLARED_MAX} switches and as many nodes in a graph file");
     (format!("{count} names are too many"), expected)
+}
+
+/// `SWITCH X Y` behind `at`.
+fn spot(keyword: &Name, words: &[Name]) -> Result<Spot, LineError> {
+    const AT: &str = "`at SWITCH X Y`, for example `at leaf0 3 1`: 3 from the left, 1 from the top";
+    let [switch, x, y] = words else {
+        let end = words.last().map_or(keyword.span.end, |last| last.span.end);
+        let message = "a switch and its two coordinates are expected";
+        return Err(LineError::new(keyword.span.start..end, message, AT));
+    };
+    check_name(&switch.text, &switch.span)?;
+    let number = |word: &Name| match word.text.parse::<f64>() {
+        Ok(number) if number.abs() <= COORDINATE_MAX => Ok(number),
+        Ok(_) => {
+            let message = format!("`{}` is too far away", show(&word.text));
+            let expected = format!("a number from -{COORDINATE_MAX} to {COORDINATE_MAX}");
+            let error = LineError::new(word.span.clone(), message, expected);
+            Err(LineError { code: Code::OutOfRange, ..error })
+        }
+        Err(_) => {
+            Err(LineError::new(word.span.clone(), format!("`{}` is not a number", show(&word.text)), AT))
+        }
+    };
+    Ok(Spot { switch: switch.clone(), at: [number(x)?, number(y)?] })
 }
 
 /// The common stem and the numbers of `n0..n7`.
