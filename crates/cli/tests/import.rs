@@ -381,6 +381,35 @@ fn what_is_exported_as_graphml_and_imported_is_exported_as_the_same_text() {
     }
 }
 
+/// Where switches are drawn goes out in GraphML and DOT, and comes back from GraphML, if all have a place of their own.
+#[test]
+fn coordinates_of_switches_go_out_and_come_back() {
+    let text = "<graphml><key id=\"x\" for=\"node\" attr.name=\"x\"/><key id=\"y\" for=\"node\" attr.name=\"y\"/>\n<graph>\n\
+        <node id=\"a\"><data key=\"x\">-1.5</data><data key=\"y\">2</data></node>\n\
+        <node id=\"b\"><data key=\"x\">40</data><data key=\"y\">2</data></node>\n\
+        <node id=\"h\"><data key=\"x\">9</data><data key=\"y\">9</data></node><node id=\"i\"/>\n\
+        <edge source=\"a\" target=\"b\"/><edge source=\"a\" target=\"h\"/><edge source=\"b\" target=\"i\"/>\n</graph></graphml>\n";
+    let (folder, report) = imported("places", &[("net.graphml", text)], &[]);
+    says(&report, &["dropped  coordinates of 1 node: nodes are drawn with their switches"]);
+    let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
+    says(&graph, &["\nat a -1.5 2\nat b 40 2\n"]);
+    let machine = folder.join("made.toml").display().to_string();
+    let export = |format: &str| stdout(&flitway(&["export", &machine, "--format", format]));
+    says(&export("dot"), &["\"a\" [shape=box, pos=\"-1.5,-2!\"];", "\"b\" [shape=box, pos=\"40,-2!\"];"]);
+    let exported = export("graphml");
+    says(&exported, &["<data key=\"x\">-1.5</data><data key=\"y\">2</data>"]);
+    let (folder, _) = imported("places-again", &[("net.graphml", &exported)], &[]);
+    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["\nat a -1.5 2\nat b 40 2\n"]);
+    for (from, to, why) in [
+        (">40<", ">-1.5<", "coordinates of 2 switches, where two are in one place"),
+        (">40<", ">left<", "coordinates of 1 switch, which not all have"),
+    ] {
+        let (folder, report) = imported("places-wrong", &[("net.graphml", &text.replace(from, to))], &[]);
+        says(&report, &[why]);
+        assert!(!fs::read_to_string(folder.join("made.graph")).unwrap().contains("\nat "));
+    }
+}
+
 /// What is exported as GraphML comes back with all switches, nodes and cables, and their lengths.
 #[test]
 fn what_is_exported_comes_back() {

@@ -91,7 +91,7 @@ impl Reader {
         let next = self.vertices.len();
         let number = *self.numbers.entry(name.to_owned()).or_insert(next);
         if number == next {
-            self.vertices.push(Vertex { name: name.to_owned(), is_node: None });
+            self.vertices.push(Vertex { name: name.to_owned(), is_node: None, spot: None });
         }
         number
     }

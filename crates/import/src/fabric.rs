@@ -25,6 +25,8 @@ pub(crate) struct Switch {
     pub(crate) lid: Option<u32>,
     /// Of several files the one that has it: LIDs are of one subnet.
     pub(crate) file: usize,
+    /// Where it is drawn, if that is said: from the left, and from the top.
+    pub(crate) spot: Option<[f64; 2]>,
 }
 
 /// A NIC port: where a node is linked.

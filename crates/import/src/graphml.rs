@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Of the data of a vertex `label` or `name` is what it is called, and `type`, `kind` or `role` says whether it is a switch or
-//! a node; of those of an edge `length` and `rate` are those of the cable, with their units, and `backrate` is the rate from
-//! its target to its source, if it is another; `sourceport` and `targetport` are the ports of switches that it leads to, and
-//! `class` what kind of cable it is called. All others are left out, and counted.
+//! a node, `x` and `y` where a switch is drawn; of those of an edge `length` and `rate` are those of the cable, with their
+//! units, and `backrate` is the rate from its target to its source, if it is another; `sourceport` and `targetport` are the
+//! ports of switches that it leads to, and `class` what kind of cable it is called. All others are left out, and counted.
 
 use crate::fabric::{Fabric, Rate, Read, counted};
 use crate::lines::Text;
@@ -148,7 +148,7 @@ impl Reader {
             return None;
         }
         self.ids.insert(id.to_owned(), (number, span));
-        let data = self.data(element, &["label", "name", "type", "kind", "role"]);
+        let data = self.data(element, &["label", "name", "type", "kind", "role", "x", "y"]);
         let name = ["label", "name"].iter().find_map(|key| data.get(*key)).filter(|name| !name.is_empty());
         let kind =
             ["type", "kind", "role"].iter().find_map(|key| data.get(*key)).map(|it| it.to_ascii_lowercase());
@@ -157,7 +157,15 @@ impl Reader {
             kind if SWITCHES.contains(&kind) => Some(false),
             _ => None,
         });
-        Some(Vertex { name: name.map_or(id, |name| *name).to_owned(), is_node })
+        let [x, y] = ["x", "y"].map(|key| {
+            let number = data.get(key).and_then(|text| text.parse::<f64>().ok());
+            number.filter(|number| number.is_finite())
+        });
+        let spot = x.zip(y).map(|(x, y)| [x, y]);
+        for key in ["x", "y"].into_iter().filter(|key| spot.is_none() && data.contains_key(*key)) {
+            *self.left_out.entry(key.to_owned()).or_default() += 1;
+        }
+        Some(Vertex { name: name.map_or(id, |name| *name).to_owned(), is_node, spot })
     }
 
     fn edge(&mut self, element: Node<'_, '_>) -> Option<Edge> {

@@ -171,7 +171,13 @@ impl Reader {
         for (number, device) in self.devices.iter().enumerate().filter(|(_, it)| it.kind == Kind::Switch) {
             switches.insert(number, fabric.switches.len());
             let (name, lid) = (device.name().to_owned(), device.lid);
-            fabric.switches.push(Switch { name, ports: Some(device.ports), guid: device.guid, lid, file: 0 });
+            fabric.switches.push(Switch {
+                name,
+                ports: Some(device.ports),
+                guid: device.guid,
+                lid,
+                ..Switch::default()
+            });
         }
         switches
     }

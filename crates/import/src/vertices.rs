@@ -13,6 +13,8 @@ pub(crate) struct Vertex {
     pub(crate) name: String,
     /// Whether it is a node, if that is said.
     pub(crate) is_node: Option<bool>,
+    /// Where it is drawn, if that is said: from the left, and from the top.
+    pub(crate) spot: Option<[f64; 2]>,
 }
 
 /// An edge, and what is said of its cable.
@@ -65,7 +67,8 @@ pub(crate) fn fabric(
             fabric.nics.push(NicPort { node: name.clone(), name, ..NicPort::default() });
         } else {
             places.push(End::Switch(fabric.switches.len(), None));
-            fabric.switches.push(Switch { name: vertex.name.clone(), ..Switch::default() });
+            let Vertex { name, spot, .. } = vertex.clone();
+            fabric.switches.push(Switch { name, spot, ..Switch::default() });
         }
     }
     if guessed > 0 {
@@ -74,6 +77,7 @@ pub(crate) fn fabric(
             .guessed
             .push(format!("{} with one edge: nodes, and the others switches", counted(guessed, "vertex")));
     }
+    note_places(vertices, &places, &mut fabric.notes);
     add_cables(&mut fabric, edges, &places);
     add_nodes(&mut fabric, nodes_per_switch.unwrap_or(0) as usize)?;
     one_cable_each(&mut fabric);
@@ -103,6 +107,16 @@ fn once_each(edges: &[Edge], notes: &mut Notes) -> Vec<Edge> {
     let (named, cables) = (counted(edges.len(), "edge"), counted(once.len(), "cable"));
     notes.guessed.push(format!("{named} are {cables}: each is named from both of its ends"));
     once
+}
+
+/// Says of how many nodes the places are lost.
+fn note_places(vertices: &[Vertex], places: &[End], notes: &mut Notes) {
+    let is_placed = |(place, vertex): &(&End, &Vertex)| matches!(place, End::Nic(_)) && vertex.spot.is_some();
+    let placed = places.iter().zip(vertices).filter(is_placed).count();
+    if placed > 0 {
+        let what = counted(placed, "node");
+        notes.dropped.push(format!("coordinates of {what}: nodes are drawn with their switches"));
+    }
 }
 
 /// Adds the cables that `edges` are between these places.

@@ -1,6 +1,7 @@
 //! The one writer: a fabric and its layout become a machine file, a graph file and, with tables, a file of them.
 
 mod levels;
+mod spots;
 
 use crate::fabric::{Cable, End, Fabric, Framing, Notes, Rate, Tables, counted};
 use crate::layout::{HPP_PORTS_MAX, Layout, PORTS_MAX};
@@ -89,7 +90,8 @@ pub(crate) fn write(
     let tables = tables.map(|tables| forwarding(origin, (tables, &levels), layout, &called, &mut notes));
     Files {
         machine: machine(name, origin, fabric.framing, layout, (&rates, routing, classes)),
-        graph: graph(origin, &cables, layout, (&called, &rates)),
+        graph: graph(origin, &cables, layout, (&called, &rates))
+            + &spots::lines(fabric, layout, &called, &mut notes),
         tables,
         names: renamed(&called.names, name),
         notes,

@@ -11,7 +11,10 @@ pub(super) fn text(fabric: &Named<'_>) -> String {
     let mut text = format!("{kind} {} {{\n", quoted(&fabric.machine.name));
     // Writing to a string does not fail.
     for switch in fabric.switches() {
-        let _ = writeln!(text, "  {} [shape=box];", quoted(&fabric.switch(switch)));
+        // Graphviz counts from below.
+        let spot = fabric.spot(switch).map(|[x, y]| format!(", pos=\"{x},{}!\"", 0.0 - y));
+        let spot = spot.unwrap_or_default();
+        let _ = writeln!(text, "  {} [shape=box{spot}];", quoted(&fabric.switch(switch)));
     }
     for node in fabric.nodes() {
         let _ = writeln!(text, "  {} [shape=ellipse];", quoted(&fabric.node(node)));

@@ -55,6 +55,11 @@ struct Cable {
 }
 
 impl Named<'_> {
+    /// Where the graph file says that a switch is drawn.
+    fn spot(&self, switch: SwitchId) -> Option<[f64; 2]> {
+        self.machine.graph.as_ref()?.spots.get(switch.index()).copied()
+    }
+
     fn switch(&self, switch: SwitchId) -> String {
         let given = self.machine.graph.as_ref().map(|graph| &graph.switch_names[switch.index()]);
         given.map_or_else(|| format!("s{switch}"), String::clone)
