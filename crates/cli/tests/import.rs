@@ -153,7 +153,7 @@ fn graphml_takes_rates_there_and_back() {
     let (folder, report) = imported("rates-back", &[("there.graphml", &one)], &[]);
     says(&report, &["1.2 Gbit/s on 16 cables", "0.6 Gbit/s on 16 cables", "0.3 Gbit/s on 1 cable"]);
     let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
-    says(&graph, &[" 600 Mbit/s back 300 Mbit/s\n"]);
+    says(&graph, &[" 600 Mbit/s back 300 Mbit/s class "]);
     let wrong = text.replacen("600 Mbit/s", "600 furlongs", 1);
     let path = scratch("wrong-rate.graphml", &wrong);
     assert_refused(&[(
@@ -311,6 +311,18 @@ fn wrong_inputs_are_refused_with_their_line() {
         ("router 0 node 0\nrouter 1 nodes 1\n", &[], &["wrong-@:2:1", "`nodes` names no switch"]), // of BookSim
         ("router 0 node 0\nrouter 1 node 0\n", &[], &["node 0 has two links", "first here"]), // of BookSim
         ("<graphml>\n<graph>\n<node>\n</graph></graphml>\n", &[], &["wrong-@:4:", "this is not XML"]),
+        (
+            "<graphml><graph><node id=\"a\"/><node id=\"b\"/>\n<edge source=\"a\" target=\"b\"><data key=\"sourceport\">x</data>\
+             </edge></graph></graphml>\n",
+            &[],
+            &["wrong-@:2:", "the sourceport: `x` is not a port number"],
+        ),
+        (
+            "<graphml><graph><node id=\"a\"/><node id=\"b\"/>\n<edge source=\"a\" target=\"b\"><data key=\"sourceport\">1</data>\
+             </edge>\n<edge source=\"a\" target=\"b\"><data key=\"sourceport\">1</data></edge></graph></graphml>\n",
+            &[],
+            &["wrong-@:3:", "the sourceport: port 1 has a cable already"],
+        ),
         ("<graphml>\n</graphml>\n", &[], &["there is no graph in `<graphml>`"]),
         (
             "<graphml><graph><node id=\"aa\"/>\n<edge source=\"aa\" target=\"a\"/></graph></graphml>\n",
@@ -345,6 +357,57 @@ fn no_file_that_is_made_replaces_an_input() {
     let (input, out) = (path.display().to_string(), folder.display().to_string());
     assert_refused(&[(&["import", &input, "--out", &out], &["would replace an input"])]);
     assert_eq!(fs::read_to_string(&path).unwrap(), TWO_LEAVES);
+}
+
+/// Ports, classes, lengths and rates of cables come back too: what is imported is exported as the same text.
+#[test]
+fn what_is_exported_as_graphml_and_imported_is_exported_as_the_same_text() {
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/08-dragonfly/dragonfly-72.toml");
+    let folder = folder("round-trip");
+    let export = |machine: &str| stdout(&flitway(&["export", machine, "--format", "graphml"]));
+    for (machine, name, parts) in [
+        ("torus-8x8", "torus-8x8", ["<data key=\"r\">5 Gbit/s</data>", "<data key=\"c\">dimension-1</data>"]),
+        (example, "dragonfly-72", ["<data key=\"c\">global</data>", "<data key=\"c\">local</data>"]),
+    ] {
+        let text = export(machine);
+        says(&text, &parts);
+        let path = folder.join(format!("{name}.graphml"));
+        fs::write(&path, &text).unwrap();
+        let out = folder.join(name).display().to_string();
+        let output = flitway(&["import", path.to_str().unwrap(), "--out", &out]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(!stdout(&output).contains("dropped"), "{}", stdout(&output));
+        assert_eq!(export(&format!("{out}.toml")), text, "{name}");
+    }
+}
+
+/// Where switches are drawn goes out in GraphML and DOT, and comes back from GraphML, if all have a place of their own.
+#[test]
+fn coordinates_of_switches_go_out_and_come_back() {
+    let text = "<graphml><key id=\"x\" for=\"node\" attr.name=\"x\"/><key id=\"y\" for=\"node\" attr.name=\"y\"/>\n<graph>\n\
+        <node id=\"a\"><data key=\"x\">-1.5</data><data key=\"y\">2</data></node>\n\
+        <node id=\"b\"><data key=\"x\">40</data><data key=\"y\">2</data></node>\n\
+        <node id=\"h\"><data key=\"x\">9</data><data key=\"y\">9</data></node><node id=\"i\"/>\n\
+        <edge source=\"a\" target=\"b\"/><edge source=\"a\" target=\"h\"/><edge source=\"b\" target=\"i\"/>\n</graph></graphml>\n";
+    let (folder, report) = imported("places", &[("net.graphml", text)], &[]);
+    says(&report, &["dropped  coordinates of 1 node: nodes are drawn with their switches"]);
+    let graph = fs::read_to_string(folder.join("made.graph")).unwrap();
+    says(&graph, &["\nat a -1.5 2\nat b 40 2\n"]);
+    let machine = folder.join("made.toml").display().to_string();
+    let export = |format: &str| stdout(&flitway(&["export", &machine, "--format", format]));
+    says(&export("dot"), &["\"a\" [shape=box, pos=\"-1.5,-2!\"];", "\"b\" [shape=box, pos=\"40,-2!\"];"]);
+    let exported = export("graphml");
+    says(&exported, &["<data key=\"x\">-1.5</data><data key=\"y\">2</data>"]);
+    let (folder, _) = imported("places-again", &[("net.graphml", &exported)], &[]);
+    says(&fs::read_to_string(folder.join("made.graph")).unwrap(), &["\nat a -1.5 2\nat b 40 2\n"]);
+    for (from, to, why) in [
+        (">40<", ">-1.5<", "coordinates of 2 switches, where two are in one place"),
+        (">40<", ">left<", "coordinates of 1 switch, which not all have"),
+    ] {
+        let (folder, report) = imported("places-wrong", &[("net.graphml", &text.replace(from, to))], &[]);
+        says(&report, &[why]);
+        assert!(!fs::read_to_string(folder.join("made.graph")).unwrap().contains("\nat "));
+    }
 }
 
 /// What is exported as GraphML comes back with all switches, nodes and cables, and their lengths.

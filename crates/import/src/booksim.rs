@@ -141,7 +141,7 @@ impl Reader {
                 Name::Node(_) => End::Nic(numbers[name]),
             };
             let length_mm = Some(latency.unwrap_or(1) * MILLIMETRES_A_CYCLE);
-            fabric.cables.push(Cable { ends: [end(a), end(b)], rates: [None, None], length_mm });
+            fabric.cables.push(Cable { ends: [end(a), end(b)], rates: [None, None], length_mm, class: None });
         }
         let notes = &mut fabric.notes;
         notes.taken.push("switch N is sN, node N is nN; ports in the order of the links".to_owned());

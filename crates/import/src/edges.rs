@@ -84,14 +84,14 @@ impl Reader {
             },
         };
         let ends = [self.vertex(a), self.vertex(b)];
-        self.edges.push(Edge { ends, rates: [None, None], length_mm });
+        self.edges.push(Edge { ends, ports: [None, None], rates: [None, None], length_mm, class: None });
     }
 
     fn vertex(&mut self, name: &str) -> usize {
         let next = self.vertices.len();
         let number = *self.numbers.entry(name.to_owned()).or_insert(next);
         if number == next {
-            self.vertices.push(Vertex { name: name.to_owned(), is_node: None });
+            self.vertices.push(Vertex { name: name.to_owned(), is_node: None, spot: None });
         }
         number
     }

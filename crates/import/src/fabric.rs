@@ -25,6 +25,8 @@ pub(crate) struct Switch {
     pub(crate) lid: Option<u32>,
     /// Of several files the one that has it: LIDs are of one subnet.
     pub(crate) file: usize,
+    /// Where it is drawn, if that is said: from the left, and from the top.
+    pub(crate) spot: Option<[f64; 2]>,
 }
 
 /// A NIC port: where a node is linked.
@@ -60,6 +62,8 @@ pub(crate) struct Cable {
     /// From the first end to the second, and back.
     pub(crate) rates: [Option<Rate>; 2],
     pub(crate) length_mm: Option<u64>,
+    /// What kind of cable it is called.
+    pub(crate) class: Option<String>,
 }
 
 impl Fabric {

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Of the data of a vertex `label` or `name` is what it is called, and `type`, `kind` or `role` says whether it is a switch or
-//! a node; of those of an edge `length` and `rate` are those of the cable, with their units, and `backrate` is the rate from
-//! its target to its source, if it is another. All others are left out, and counted.
+//! a node, `x` and `y` where a switch is drawn; of those of an edge `length` and `rate` are those of the cable, with their
+//! units, and `backrate` is the rate from its target to its source, if it is another; `sourceport` and `targetport` are the
+//! ports of switches that it leads to, and `class` what kind of cable it is called. All others are left out, and counted.
 
 use crate::fabric::{Fabric, Rate, Read, counted};
 use crate::lines::Text;
@@ -40,7 +41,13 @@ pub(crate) fn read(source: &Arc<Source>, nodes_per_switch: Option<u32>) -> Read<
             return text.done(Fabric::default());
         }
     };
-    let mut reader = Reader { text, keys: keys(&document), ids: BTreeMap::new(), left_out: BTreeMap::new() };
+    let mut reader = Reader {
+        text,
+        keys: keys(&document),
+        ids: BTreeMap::new(),
+        ports: BTreeMap::new(),
+        left_out: BTreeMap::new(),
+    };
     let graphs: Vec<Node<'_, '_>> = document.descendants().filter(|it| it.has_tag_name_of("graph")).collect();
     let [graph, ..] = graphs.as_slice() else {
         let message = format!("there is no graph in `<{}>`", show(document.root_element().tag_name().name()));
@@ -105,6 +112,8 @@ struct Reader {
     text: Text,
     keys: BTreeMap<String, String>,
     ids: BTreeMap<String, (usize, Range<usize>)>,
+    /// The edge at each port of a vertex.
+    ports: BTreeMap<(usize, u32), Range<usize>>,
     /// Data that say nothing here, by name.
     left_out: BTreeMap<String, usize>,
 }
@@ -139,7 +148,7 @@ impl Reader {
             return None;
         }
         self.ids.insert(id.to_owned(), (number, span));
-        let data = self.data(element, &["label", "name", "type", "kind", "role"]);
+        let data = self.data(element, &["label", "name", "type", "kind", "role", "x", "y"]);
         let name = ["label", "name"].iter().find_map(|key| data.get(*key)).filter(|name| !name.is_empty());
         let kind =
             ["type", "kind", "role"].iter().find_map(|key| data.get(*key)).map(|it| it.to_ascii_lowercase());
@@ -148,7 +157,15 @@ impl Reader {
             kind if SWITCHES.contains(&kind) => Some(false),
             _ => None,
         });
-        Some(Vertex { name: name.map_or(id, |name| *name).to_owned(), is_node })
+        let [x, y] = ["x", "y"].map(|key| {
+            let number = data.get(key).and_then(|text| text.parse::<f64>().ok());
+            number.filter(|number| number.is_finite())
+        });
+        let spot = x.zip(y).map(|(x, y)| [x, y]);
+        for key in ["x", "y"].into_iter().filter(|key| spot.is_none() && data.contains_key(*key)) {
+            *self.left_out.entry(key.to_owned()).or_default() += 1;
+        }
+        Some(Vertex { name: name.map_or(id, |name| *name).to_owned(), is_node, spot })
     }
 
     fn edge(&mut self, element: Node<'_, '_>) -> Option<Edge> {
@@ -172,14 +189,44 @@ impl Reader {
             };
             *end = *number;
         }
-        let data = self.data(element, &["length", "rate", "backrate"]);
+        let data = self.data(element, &["length", "rate", "backrate", "class", "sourceport", "targetport"]);
+        let ports = [("sourceport", ends[0]), ("targetport", ends[1])]
+            .map(|(name, vertex)| self.port(&span, data.get(name).copied(), (name, vertex)));
+        let class = data.get("class").copied().filter(|class| crate::names::valid(class, "c") == *class);
+        if data.contains_key("class") && class.is_none() {
+            *self.left_out.entry("class (which is no name)".to_owned()).or_default() += 1;
+        }
         let length_mm = self.quantity(&span, &data, ("length", Dimension::Length));
         let [there, back] = ["rate", "backrate"].map(|name| {
             let bits = self.quantity(&span, &data, (name, Dimension::BitRate)).filter(|bits| *bits > 0);
             bits.map(|bits| Rate::new(bits, 1, &units::format(bits, Dimension::BitRate)))
         });
         let back = back.or_else(|| there.clone());
-        Some(Edge { ends, rates: [there, back], length_mm })
+        let class = class.map(str::to_owned);
+        Some(Edge { ends, ports, rates: [there, back], length_mm, class })
+    }
+
+    /// The port of `vertex` that `text` says, which no other edge has.
+    fn port(
+        &mut self,
+        span: &Range<usize>,
+        text: Option<&str>,
+        (name, vertex): (&str, usize),
+    ) -> Option<u32> {
+        let text = text?;
+        let Ok(port) = text.parse::<u32>() else {
+            self.text.wrong(
+                span,
+                format!("the {name}: `{}` is not a port number", show(text)),
+                "a number from 0",
+            );
+            return None;
+        };
+        if let Some(first) = self.ports.insert((vertex, port), span.clone()) {
+            let message = format!("the {name}: port {port} has a cable already");
+            self.text.contradicts(span, message, (&first, "each port once"));
+        }
+        Some(port)
     }
 
     /// What `data` say under a name. Without a unit it says nothing here.

@@ -158,7 +158,7 @@ impl Reader {
         };
         let cables = kept.into_iter().map(|((a, b), rate)| {
             let rates = [rate.clone(), rate];
-            Cable { ends: [end(a), end(b)], rates, length_mm: None }
+            Cable { ends: [end(a), end(b)], rates, length_mm: None, class: None }
         });
         fabric.cables = cables.collect();
         self.note_left_out(left_out.iter().map(|(ends, _)| *ends), &linked, &mut fabric);
@@ -171,7 +171,13 @@ impl Reader {
         for (number, device) in self.devices.iter().enumerate().filter(|(_, it)| it.kind == Kind::Switch) {
             switches.insert(number, fabric.switches.len());
             let (name, lid) = (device.name().to_owned(), device.lid);
-            fabric.switches.push(Switch { name, ports: Some(device.ports), guid: device.guid, lid, file: 0 });
+            fabric.switches.push(Switch {
+                name,
+                ports: Some(device.ports),
+                guid: device.guid,
+                lid,
+                ..Switch::default()
+            });
         }
         switches
     }

@@ -132,7 +132,7 @@ impl Reader {
             return self.text.contradicts(span, message, (&first, "one switch for each node"));
         }
         let ends = [End::Switch(switch, None), End::Nic(self.fabric.nics.len())];
-        self.fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None });
+        self.fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None, class: None });
         self.fabric.nics.push(NicPort { node: node.clone(), name: node, ..NicPort::default() });
     }
 
@@ -151,7 +151,7 @@ impl Reader {
                 continue;
             }
             let ends = [End::Switch(above, None), End::Switch(*below, None)];
-            self.fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None });
+            self.fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None, class: None });
         }
     }
 }

@@ -13,15 +13,21 @@ pub(crate) struct Vertex {
     pub(crate) name: String,
     /// Whether it is a node, if that is said.
     pub(crate) is_node: Option<bool>,
+    /// Where it is drawn, if that is said: from the left, and from the top.
+    pub(crate) spot: Option<[f64; 2]>,
 }
 
 /// An edge, and what is said of its cable.
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
     pub(crate) ends: [usize; 2],
+    /// Its port at either end, if that is said of a switch.
+    pub(crate) ports: [Option<u32>; 2],
     /// From the first end to the second, and back.
     pub(crate) rates: [Option<Rate>; 2],
     pub(crate) length_mm: Option<u64>,
+    /// What kind of cable it is called.
+    pub(crate) class: Option<String>,
 }
 
 /// Makes a fabric of them. Each switch gets `nodes_per_switch` nodes of its own; without that, and if none is said to be a
@@ -61,7 +67,8 @@ pub(crate) fn fabric(
             fabric.nics.push(NicPort { node: name.clone(), name, ..NicPort::default() });
         } else {
             places.push(End::Switch(fabric.switches.len(), None));
-            fabric.switches.push(Switch { name: vertex.name.clone(), ..Switch::default() });
+            let Vertex { name, spot, .. } = vertex.clone();
+            fabric.switches.push(Switch { name, spot, ..Switch::default() });
         }
     }
     if guessed > 0 {
@@ -70,20 +77,8 @@ pub(crate) fn fabric(
             .guessed
             .push(format!("{} with one edge: nodes, and the others switches", counted(guessed, "vertex")));
     }
-    let (mut loops, mut between) = (0, 0);
-    for edge in edges {
-        let ends = edge.ends.map(|vertex| places[vertex]);
-        match ends {
-            [a, b] if a == b => loops += 1,
-            [End::Nic(_), End::Nic(_)] => between += 1,
-            _ => fabric.cables.push(Cable { ends, rates: edge.rates.clone(), length_mm: edge.length_mm }),
-        }
-    }
-    for (count, what) in [(loops, "from a vertex to itself"), (between, "between two nodes")] {
-        if count > 0 {
-            fabric.notes.dropped.push(format!("{} {what}", counted(count, "edge")));
-        }
-    }
+    note_places(vertices, &places, &mut fabric.notes);
+    add_cables(&mut fabric, edges, &places);
     add_nodes(&mut fabric, nodes_per_switch.unwrap_or(0) as usize)?;
     one_cable_each(&mut fabric);
     if fabric.nics.is_empty() {
@@ -114,6 +109,42 @@ fn once_each(edges: &[Edge], notes: &mut Notes) -> Vec<Edge> {
     once
 }
 
+/// Says of how many nodes the places are lost.
+fn note_places(vertices: &[Vertex], places: &[End], notes: &mut Notes) {
+    let is_placed = |(place, vertex): &(&End, &Vertex)| matches!(place, End::Nic(_)) && vertex.spot.is_some();
+    let placed = places.iter().zip(vertices).filter(is_placed).count();
+    if placed > 0 {
+        let what = counted(placed, "node");
+        notes.dropped.push(format!("coordinates of {what}: nodes are drawn with their switches"));
+    }
+}
+
+/// Adds the cables that `edges` are between these places.
+fn add_cables(fabric: &mut Fabric, edges: &[Edge], places: &[End]) {
+    let (mut loops, mut between) = (0, 0);
+    for edge in edges {
+        let mut ends = edge.ends.map(|vertex| places[vertex]);
+        match ends {
+            [a, b] if a == b => loops += 1,
+            [End::Nic(_), End::Nic(_)] => between += 1,
+            _ => {
+                for (end, said) in ends.iter_mut().zip(edge.ports) {
+                    if let End::Switch(_, port) = end {
+                        *port = said;
+                    }
+                }
+                let Edge { rates, length_mm, class, .. } = edge.clone();
+                fabric.cables.push(Cable { ends, rates, length_mm, class });
+            }
+        }
+    }
+    for (count, what) in [(loops, "from a vertex to itself"), (between, "between two nodes")] {
+        if count > 0 {
+            fabric.notes.dropped.push(format!("{} {what}", counted(count, "edge")));
+        }
+    }
+}
+
 /// Gives each switch so many nodes of its own.
 fn add_nodes(fabric: &mut Fabric, count: usize) -> Result<(), Diagnostics> {
     let all = fabric.switches.len().saturating_mul(count);
@@ -127,7 +158,7 @@ fn add_nodes(fabric: &mut Fabric, count: usize) -> Result<(), Diagnostics> {
             let name = format!("{}-n{number}", fabric.switches[switch].name);
             fabric.nics.push(NicPort { node: name.clone(), name, ..NicPort::default() });
             let ends = [End::Switch(switch, None), End::Nic(nic)];
-            fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None });
+            fabric.cables.push(Cable { ends, rates: [None, None], length_mm: None, class: None });
         }
     }
     if count > 0 {

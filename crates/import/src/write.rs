@@ -1,6 +1,7 @@
 //! The one writer: a fabric and its layout become a machine file, a graph file and, with tables, a file of them.
 
 mod levels;
+mod spots;
 
 use crate::fabric::{Cable, End, Fabric, Framing, Notes, Rate, Tables, counted};
 use crate::layout::{HPP_PORTS_MAX, Layout, PORTS_MAX};
@@ -89,7 +90,8 @@ pub(crate) fn write(
     let tables = tables.map(|tables| forwarding(origin, (tables, &levels), layout, &called, &mut notes));
     Files {
         machine: machine(name, origin, fabric.framing, layout, (&rates, routing, classes)),
-        graph: graph(origin, &cables, layout, (&called, &rates)),
+        graph: graph(origin, &cables, layout, (&called, &rates))
+            + &spots::lines(fabric, layout, &called, &mut notes),
         tables,
         names: renamed(&called.names, name),
         notes,
@@ -280,7 +282,8 @@ fn graph(origin: &str, cables: &[&Cable], layout: &Layout, (called, rates): (&Ca
         let [a, b] = cable.ends.map(|end| called.end(end));
         let length =
             cable.length_mm.map(|length| format!(" {}", units::format(length, units::Dimension::Length)));
-        let _ = writeln!(text, "link {a} - {b}{}{}", length.unwrap_or_default(), rates.written(cable));
+        let class = cable.class.as_ref().map(|class| format!(" class {class}")).unwrap_or_default();
+        let _ = writeln!(text, "link {a} - {b}{}{}{class}", length.unwrap_or_default(), rates.written(cable));
     }
     text
 }

@@ -228,9 +228,10 @@ codes! {
         "packet.flit = \"32 B\"\nswitch.credit.unit = \"64 B\"\nswitch.credit.advert = \"2 flits\""
         => "packet.flit = \"32 B\"\nswitch.credit.unit = \"512 B\"\nswitch.credit.advert = \"2 flits\""
     /// A line of a graph file is not understood
-    GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node` or `link`; `#` begins \
-        a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \
-        `link END - END [LENGTH]` joins two of them, where the end at a switch is NAME:PORT.";
+    GraphLine "FW-M050": "Each line of a graph file is empty, or begins with `switch`, `node`, `server`, `link` or `at`; `#` \
+        begins a comment. `switch NAME ...` and `node NAME ...` declare names, `s0..s7` declares s0 to s7; \
+        `link END - END [LENGTH]` joins two of them, where the end at a switch is NAME:PORT; `at SWITCH X Y` says where a \
+        switch is drawn, of all switches or of none.";
         "link a:0 n0" => "link a:0 - n0"
     /// A name in a graph file is declared twice
     GraphDuplicate "FW-M051": "Switches and nodes share one set of names, and each is declared once.";

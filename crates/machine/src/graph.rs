@@ -9,14 +9,19 @@
 //! link b:0 - n2
 //! link a:7 - b:7  12 m 100 Gbit/s            # and of its own rate
 //! link a:6 - b:6  100 Gbit/s back 50 Gbit/s  # from b to a another one
+//! link a:5 - b:5  8 m class trunk            # and with a name for what kind of cable it is
 //! server n0 n1             # NIC 0 and NIC 1 of one server
+//! at a 0 0                 # where switch a is drawn: from the left, from the top
+//! at b 3 0.5
 //! ```
 //!
 //! Each line is empty or one statement; `#` begins a comment. Switches and nodes are numbered in the order in which
 //! they are declared, which may be after the links that use them. A link without a length or a rate has that of its class,
-//! `node` or `switch`, in the machine file. All problems are reported at once.
+//! `node` or `switch`, in the machine file; what is behind `class` names the kind of cable for `flitway export` alone. All
+//! problems are reported at once. Either all switches have a line `at`, or none; pictures have no others.
 
 mod foreign;
+mod spots;
 pub(crate) mod statement;
 
 use std::collections::BTreeMap;
@@ -47,6 +52,8 @@ pub struct GraphFile {
     pub graph: Graph,
     /// What its switches and nodes are called.
     pub names: Names,
+    /// Where each switch is drawn, across from the left and down from the top, in any unit; empty if the file does not say it.
+    pub spots: Vec<[f64; 2]>,
     pub(crate) links: Vec<PlacedLink>,
 }
 
@@ -56,6 +63,7 @@ pub(crate) struct PlacedLink {
     pub(crate) length_mm: Option<u64>,
     /// Bits a second: from the first end to the second, and back.
     pub(crate) rates: [Option<u64>; 2],
+    pub(crate) class: Option<String>,
     pub(crate) location: Location,
     /// The switch ports it uses, with their places.
     ports: Vec<(u32, Location)>,
@@ -69,6 +77,12 @@ impl GraphFile {
     pub fn from_text(name: &str, text: String) -> Result<GraphFile, Diagnostics> {
         let mut findings = Diagnostics::default();
         parse(name, text, &mut findings).ok_or(findings)
+    }
+
+    /// What the file calls the kind of cable of the link of this number.
+    #[must_use]
+    pub fn class(&self, link: usize) -> Option<&str> {
+        self.links.get(link)?.class.as_deref()
     }
 
     /// Reports every port that a switch of `ports` ports does not have.
@@ -116,7 +130,7 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
         nodes: Vec::new(),
         findings: Diagnostics::default(),
     };
-    let (mut links, mut servers) = (Vec::new(), Vec::new());
+    let (mut links, mut servers, mut spots) = (Vec::new(), Vec::new(), Vec::new());
     let mut start = 0;
     for line in source.text.split_inclusive('\n') {
         match statement::read(line, start) {
@@ -124,6 +138,7 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
             Ok(Some(Statement::Nodes(names))) => reader.declare(names, Kind::Node),
             Ok(Some(Statement::Server(names))) => servers.push(names),
             Ok(Some(Statement::Link(link))) => links.push(link),
+            Ok(Some(Statement::At(spot))) => spots.push(spot),
             Ok(None) => {}
             Err(problem) => reader.findings.push(problem.into_diagnostic(&source)),
         }
@@ -132,7 +147,8 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
             break;
         }
     }
-    let file = reader.wire(links, servers);
+    let spots = reader.spots(&spots);
+    let file = GraphFile { spots, ..reader.wire(links, servers) };
     let is_right = !reader.findings.has_errors();
     findings.extend(reader.findings);
     is_right.then_some(file)
@@ -208,7 +224,13 @@ impl Reader {
                 }
             }
             let (length_mm, rates) = (link.length_mm, link.rates);
-            placed.push(PlacedLink { length_mm, rates, location: self.at(&link.span), ports });
+            placed.push(PlacedLink {
+                length_mm,
+                rates,
+                class: link.class,
+                location: self.at(&link.span),
+                ports,
+            });
             graph.links.push(GraphLink { ends: [first, second], length_mm: link.length_mm });
         }
         graph.servers = self.servers(&servers);
@@ -221,6 +243,7 @@ impl Reader {
             path: PathBuf::from(&self.source.name),
             graph,
             names: Names::new(texts(&self.switches), texts(&self.nodes)),
+            spots: Vec::new(),
             links: placed,
         }
     }

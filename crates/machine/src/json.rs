@@ -144,12 +144,17 @@ fn graph_object(file: &GraphFile) -> Value {
             let [there, back] =
                 placed.rates.map(|bits| bits.map(|bits| units::format(bits, Dimension::BitRate)));
             let back = back.filter(|back| there.as_ref() != Some(back)).map(|back| format!("back {back}"));
-            [Some(ends), length, there, back].into_iter().flatten().collect::<Vec<_>>().join(" ")
+            let class = placed.class.as_ref().map(|class| format!("class {class}"));
+            [Some(ends), length, there, back, class].into_iter().flatten().collect::<Vec<_>>().join(" ")
         })
         .collect();
-    serde_json::json!({
+    let mut object = serde_json::json!({
         "switches": file.names.switches(),
         "nodes": file.names.nodes(),
         "links": links,
-    })
+    });
+    if !file.spots.is_empty() {
+        object["at"] = serde_json::json!(file.spots);
+    }
+    object
 }

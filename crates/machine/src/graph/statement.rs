@@ -9,6 +9,9 @@ use crate::diagnostic::{Diagnostic, Location, Source};
 use crate::nearest::nearest;
 use crate::units::{self, Dimension, QuantityError, show};
 
+/// The farthest that a switch can be drawn from zero, in either direction.
+const COORDINATE_MAX: f64 = 1e9;
+
 /// What a line says.
 #[derive(Debug)]
 pub(super) enum Statement {
@@ -17,6 +20,14 @@ pub(super) enum Statement {
     /// Nodes that are the NICs of one server.
     Server(Vec<Name>),
     Link(Link),
+    At(Spot),
+}
+
+/// Where a switch is drawn, as written: across from the left, and down from the top.
+#[derive(Debug)]
+pub(super) struct Spot {
+    pub(super) switch: Name,
+    pub(super) at: [f64; 2],
 }
 
 /// A word, and where it stands.
@@ -33,6 +44,8 @@ pub(super) struct Link {
     pub(super) length_mm: Option<u64>,
     /// Bits a second: from the first end to the second, and back.
     pub(super) rates: [Option<u64>; 2],
+    /// What kind of cable it is called.
+    pub(super) class: Option<String>,
     pub(super) span: Range<usize>,
 }
 
@@ -83,7 +96,7 @@ impl LineError {
     }
 }
 
-const LINK: &str = "`link END - END [LENGTH] [RATE] [back RATE]`, for example `link a:0 - n0 3 m` or `link a:0 - n0 3 m 100 Gbit/s`";
+const LINK: &str = "`link END - END [LENGTH] [RATE] [back RATE] [class NAME]`, for example `link a:0 - n0 3 m` or `link a:0 - n0 3 m 100 Gbit/s`";
 
 /// Reads one line that begins at byte `start` of the file; `None` if it says nothing.
 pub(super) fn read(line: &str, start: usize) -> Result<Option<Statement>, LineError> {
@@ -99,11 +112,12 @@ pub(super) fn read(line: &str, start: usize) -> Result<Option<Statement>, LineEr
         "node" => names(rest).map(|names| Some(Statement::Nodes(names))),
         "server" => names(rest).map(|names| Some(Statement::Server(names))),
         "link" => link(body, start, keyword.span.end).map(|link| Some(Statement::Link(link))),
+        "at" => spot(keyword, rest).map(|spot| Some(Statement::At(spot))),
         other => {
             let message = format!("`{}` does not begin a line of a graph file", show(other));
-            let mut error =
-                LineError::new(keyword.span.clone(), message, "`switch`, `node`, `server` or `link`");
-            let singular = nearest(other, ["switch", "node", "server", "link"]);
+            let expected = "`switch`, `node`, `server`, `link` or `at`";
+            let mut error = LineError::new(keyword.span.clone(), message, expected);
+            let singular = nearest(other, ["switch", "node", "server", "link", "at"]);
             error.help = singular.map(|word| format!("did you mean `{word}`?"));
             Err(error)
         }
@@ -160,6 +174,30 @@ pub(super) fn too_many(count: usize) -> (String, String) {
     (format!("{count} names are too many"), expected)
 }
 
+/// `SWITCH X Y` behind `at`.
+fn spot(keyword: &Name, words: &[Name]) -> Result<Spot, LineError> {
+    const AT: &str = "`at SWITCH X Y`, for example `at leaf0 3 1`: 3 from the left, 1 from the top";
+    let [switch, x, y] = words else {
+        let end = words.last().map_or(keyword.span.end, |last| last.span.end);
+        let message = "a switch and its two coordinates are expected";
+        return Err(LineError::new(keyword.span.start..end, message, AT));
+    };
+    check_name(&switch.text, &switch.span)?;
+    let number = |word: &Name| match word.text.parse::<f64>() {
+        Ok(number) if number.abs() <= COORDINATE_MAX => Ok(number),
+        Ok(_) => {
+            let message = format!("`{}` is too far away", show(&word.text));
+            let expected = format!("a number from -{COORDINATE_MAX} to {COORDINATE_MAX}");
+            let error = LineError::new(word.span.clone(), message, expected);
+            Err(LineError { code: Code::OutOfRange, ..error })
+        }
+        Err(_) => {
+            Err(LineError::new(word.span.clone(), format!("`{}` is not a number", show(&word.text)), AT))
+        }
+    };
+    Ok(Spot { switch: switch.clone(), at: [number(x)?, number(y)?] })
+}
+
 /// The common stem and the numbers of `n0..n7`.
 pub(crate) fn range<'a>(first: &'a str, last: &str) -> Option<(&'a str, Range<usize>)> {
     let split = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
@@ -178,8 +216,8 @@ fn check_name(name: &str, span: &Range<usize>) -> Result<(), LineError> {
     Err(LineError::new(span.clone(), format!("`{}` is not a name", show(name)), expected))
 }
 
-/// `END - END [LENGTH] [RATE] [back RATE]`. The hyphen between the ends stands after a port or between spaces, because names
-/// may have one.
+/// `END - END [LENGTH] [RATE] [back RATE] [class NAME]`. The hyphen between the ends stands after a port or between spaces,
+/// because names may have one.
 fn link(body: &str, start: usize, after: usize) -> Result<Link, LineError> {
     let text = &body[after - start..];
     let trimmed = text.trim();
@@ -200,9 +238,23 @@ fn link(body: &str, start: usize, after: usize) -> Result<Link, LineError> {
     if first.is_empty() || second.is_empty() {
         return Err(missing("an end of the link is missing"));
     }
-    let (length_mm, rates) = cable(rest[second.len()..].trim_start(), span.end)?;
+    let (text, text_end, class) = before_class(rest[second.len()..].trim_start(), span.end)?;
+    let (length_mm, rates) = cable(text, text_end)?;
     let ends = [end(first, begin)?, end(second, begin + second_at)?];
-    Ok(Link { ends, length_mm, rates, span })
+    Ok(Link { ends, length_mm, rates, class, span })
+}
+
+/// What of `text`, up to byte `end` of the file, stands before `class NAME`, where that ends, and the name.
+fn before_class(text: &str, end: usize) -> Result<(&str, usize, Option<String>), LineError> {
+    let start = end - text.len();
+    match words(text, start).as_slice() {
+        [.., keyword, name] if keyword.text == "class" => {
+            check_name(&name.text, &name.span)?;
+            let before = text[..keyword.span.start - start].trim_end();
+            Ok((before, start + before.len(), Some(name.text.clone())))
+        }
+        _ => Ok((text, end, None)),
+    }
 }
 
 /// `[LENGTH] [RATE] [back RATE]`, up to byte `end` of the file: the length, and the rate from the first end and that back.

@@ -11,15 +11,19 @@ pub(super) fn text(fabric: &Named<'_>) -> String {
     let mut text = format!("{kind} {} {{\n", quoted(&fabric.machine.name));
     // Writing to a string does not fail.
     for switch in fabric.switches() {
-        let _ = writeln!(text, "  {} [shape=box];", quoted(&fabric.switch(switch)));
+        // Graphviz counts from below.
+        let spot = fabric.spot(switch).map(|[x, y]| format!(", pos=\"{x},{}!\"", 0.0 - y));
+        let spot = spot.unwrap_or_default();
+        let _ = writeln!(text, "  {} [shape=box{spot}];", quoted(&fabric.switch(switch)));
     }
     for node in fabric.nodes() {
         let _ = writeln!(text, "  {} [shape=ellipse];", quoted(&fabric.node(node)));
     }
+    let has_rates = fabric.has_rates();
     for cable in fabric.cables() {
         let [(from, out), (to, into)] = &cable.ends;
         let port = |label: &str, port: &Option<u32>| port.map(|port| format!("{label}=\"{port}\""));
-        let [there, back] = rates(&cable);
+        let [there, back] = if has_rates { rates(&cable) } else { [None, None] };
         let said = [
             Some(cable.class.clone()),
             Some(metres(cable.length_mm)),

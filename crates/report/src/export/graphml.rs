@@ -1,16 +1,18 @@
 //! GraphML, as NetworkX, igraph, yEd and Gephi read it, and `flitway import`.
 //!
-//! Source: Brandes et al., "GraphML progress report", Graph Drawing 2001. Vertices have `type`, `switch` or `host`; edges
-//! have `length` with its unit, `class`, the ports at their ends, and if some carry less than others `rate`, with `backrate`
-//! where it is another one back.
+//! Source: Brandes et al., "GraphML progress report", Graph Drawing 2001. Vertices have `type`, `switch` or `host`, and
+//! switches `x` and `y` where the graph file says where they are drawn; edges
+//! have `length` with its unit, `class`, the ports at their ends and `rate`, with `backrate` where it is another one back. What
+//! `flitway import` makes of it is exported as the same text.
 
 use super::{Named, metres, rates};
-use crate::facts::has_rates;
 use std::fmt::Write;
 
 /// What is said of vertices and edges: key, whom it is for, name, type.
-const KEYS: [[&str; 4]; 7] = [
+const KEYS: [[&str; 4]; 9] = [
     ["t", "node", "type", "string"],
+    ["x", "node", "x", "double"],
+    ["y", "node", "y", "double"],
     ["l", "edge", "length", "string"],
     ["c", "edge", "class", "string"],
     ["p", "edge", "sourceport", "int"],
@@ -25,20 +27,20 @@ pub(super) fn text(fabric: &Named<'_>) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
     );
     // Writing to a string does not fail.
-    let has_rates = has_rates(fabric.fabric);
-    for [id, of, name, kind] in KEYS.into_iter().filter(|[.., name, _]| has_rates || !name.ends_with("rate"))
-    {
+    for [id, of, name, kind] in KEYS {
         let _ = writeln!(text, "  <key id=\"{id}\" for=\"{of}\" attr.name=\"{name}\" attr.type=\"{kind}\"/>");
     }
     let direction = if fabric.is_one_way() { "directed" } else { "undirected" };
     let name = escaped(&fabric.machine.name);
     let _ = writeln!(text, "  <graph id=\"{name}\" edgedefault=\"{direction}\">");
-    let mut vertex = |name: String, kind: &str| {
+    let mut vertex = |name: String, kind: &str, spot: Option<[f64; 2]>| {
         let name = escaped(&name);
-        let _ = writeln!(text, "    <node id=\"{name}\"><data key=\"t\">{kind}</data></node>");
+        let spot = spot.map(|[x, y]| format!("<data key=\"x\">{x}</data><data key=\"y\">{y}</data>"));
+        let spot = spot.unwrap_or_default();
+        let _ = writeln!(text, "    <node id=\"{name}\"><data key=\"t\">{kind}</data>{spot}</node>");
     };
-    fabric.switches().for_each(|switch| vertex(fabric.switch(switch), "switch"));
-    fabric.nodes().for_each(|node| vertex(fabric.node(node), "host"));
+    fabric.switches().for_each(|switch| vertex(fabric.switch(switch), "switch", fabric.spot(switch)));
+    fabric.nodes().for_each(|node| vertex(fabric.node(node), "host", None));
     for cable in fabric.cables() {
         let [(from, out), (to, into)] = &cable.ends;
         let _ = write!(text, "    <edge source=\"{}\" target=\"{}\">", escaped(from), escaped(to));

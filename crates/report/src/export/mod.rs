@@ -50,11 +50,16 @@ struct Cable {
     ends: [(String, Option<u32>); 2],
     class: String,
     length_mm: u64,
-    /// Bits a second from its first end to the second, and back, if some cables carry less than others.
-    bits_per_second: Option<[u64; 2]>,
+    /// Bits a second from its first end to the second, and back.
+    bits_per_second: [u64; 2],
 }
 
 impl Named<'_> {
+    /// Where the graph file says that a switch is drawn.
+    fn spot(&self, switch: SwitchId) -> Option<[f64; 2]> {
+        self.machine.graph.as_ref()?.spots.get(switch.index()).copied()
+    }
+
     fn switch(&self, switch: SwitchId) -> String {
         let given = self.topology.names().switches().get(switch.index());
         given.map_or_else(|| format!("s{switch}"), String::clone)
@@ -81,13 +86,19 @@ impl Named<'_> {
     }
 
     fn cables(&self) -> impl Iterator<Item = Cable> + '_ {
-        let has_rates = has_rates(self.fabric);
-        self.topology.links().iter().map(move |link| {
+        self.topology.links().iter().enumerate().map(move |(number, link)| {
             let class = self.topology.classes()[link.class as usize].clone();
             let length_mm = link.length_mm.unwrap_or_else(|| self.machine.link.length_mm(&class));
-            let bits_per_second = has_rates.then(|| link_bits_per_second(self.machine, self.fabric, link));
+            let bits_per_second = link_bits_per_second(self.machine, self.fabric, link);
+            let given = self.machine.graph.as_ref().and_then(|graph| graph.class(number));
+            let class = given.map_or(class, str::to_owned);
             Cable { ends: link.ends.map(|end| self.end(end)), class, length_mm, bits_per_second }
         })
+    }
+
+    /// Whether some cables carry less than others.
+    fn has_rates(&self) -> bool {
+        has_rates(self.fabric)
     }
 
     /// Whether links lead from their first end to the second one only.
@@ -98,8 +109,8 @@ impl Named<'_> {
 
 /// The rate of a cable there, and that back if it is another, as they are written.
 fn rates(cable: &Cable) -> [Option<String>; 2] {
-    let [there, back] = cable.bits_per_second.map_or([None, None], |bits| bits.map(Some));
-    [there, back.filter(|_| back != there)]
+    let [there, back] = cable.bits_per_second;
+    [Some(there), Some(back).filter(|_| back != there)]
         .map(|bits| bits.map(|bits| units::format(bits, Dimension::BitRate)))
 }
 

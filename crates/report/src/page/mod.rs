@@ -25,7 +25,7 @@ use flitway_fabric::Fabric;
 use flitway_fabric::chip::Waits;
 use flitway_wiring::topology::End;
 use parts::ByParts;
-use picture::Numbers;
+use picture::{Given, Numbers};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -67,11 +67,12 @@ impl Page<'_> {
     pub fn html(&self) -> String {
         let numbers = Numbers::new(self.fabric);
         let title = format!("{} · Flitway", self.machine());
-        let names = self.switch_names();
-        let parts = ByParts::new(self.fabric, &names);
+        let (names, spots) = (self.switch_names(), self.switch_spots());
+        let given = Given { names: &names, spots: &spots };
+        let parts = ByParts::new(self.fabric, given);
         let picture = match &parts {
             Some(parts) => Some(sections::Picture::Parts(parts)),
-            None => picture::svg(self.fabric, &numbers, &names).map(sections::Picture::Channels),
+            None => picture::drawing(self.fabric, &numbers, given).map(sections::Picture::Channels),
         };
         let body = sections::body(self, picture);
         let data = self.data(&numbers, parts.as_ref());
@@ -83,6 +84,13 @@ impl Page<'_> {
         let names = self.result.pointer("/machine/description/graph/switches");
         let names = names.and_then(Value::as_array).into_iter().flatten();
         names.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    /// Where a graph file says that its switches are drawn.
+    fn switch_spots(&self) -> Vec<[f64; 2]> {
+        let spots = self.result.pointer("/machine/description/graph/at").and_then(Value::as_array);
+        let spot = |spot: &Value| Some([spot.get(0)?.as_f64()?, spot.get(1)?.as_f64()?]);
+        spots.into_iter().flatten().filter_map(spot).collect()
     }
 
     fn machine(&self) -> &str {

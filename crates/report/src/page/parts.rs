@@ -7,8 +7,10 @@
 //! of has one box, and its switches stand in the order of their numbers.
 
 mod between;
-mod plan;
+mod groups;
+pub(super) mod plan;
 
+use super::picture::{Given, graph};
 use crate::stages;
 use between::Between;
 use flitway_fabric::Fabric;
@@ -41,9 +43,6 @@ const TITLE: f64 = 16.0;
 /// Nodes, and switches, up to which every channel is drawn.
 pub(super) const DRAWN_MAX: u32 = 2_048;
 
-/// Switches of a graph without a structure up to which its channels are drawn.
-const PULLED_MAX: u32 = 300;
-
 /// The two pictures, and which channels their cells stand for.
 pub(super) struct ByParts {
     pub(super) cells: String,
@@ -58,15 +57,16 @@ pub(super) struct ByParts {
 }
 
 impl ByParts {
-    /// The parts of `fabric`, whose switches have these names, or numbers only; `None` if it is drawn by channels.
-    pub(super) fn new(fabric: &Fabric, names: &[String]) -> Option<Self> {
+    /// The parts of `fabric`, of whose switches a graph file says that; `None` if it is drawn by channels.
+    pub(super) fn new(fabric: &Fabric, given: Given<'_>) -> Option<Self> {
         let topology = fabric.topology();
-        let is_pulled = matches!(topology.layout(), Layout::Springs) && topology.switches() > PULLED_MAX;
+        let is_graph = matches!(topology.layout(), Layout::Springs);
+        let is_tangled = is_graph && !given.has_spots(topology.switches()) && !graph::is_readable(topology);
         let is_large = topology.nodes().max(topology.switches()) > DRAWN_MAX;
-        if topology.switches() == 1 || !(is_pulled || is_large) {
+        if topology.switches() == 1 || !(is_tangled || is_large) {
             return None;
         }
-        let plan = Plan::new(fabric, names);
+        let plan = Plan::new(fabric, given.names);
         let between = Between::new(&plan, topology);
         let first = plan.cells();
         let channel = |channel: Option<stages::ChannelEnds>| {

@@ -2,9 +2,12 @@
 //! colours by load. A shape names its channels by number; the page knows them by the same numbers.
 //!
 //! Trees stand on their leaves, a row for each level; grids lie as they are numbered; unidirectional multistage networks run
-//! from left to right, a column for each stage; one switch has its nodes around it; other graphs are pulled into shape by
-//! their links. Where links would cover each other they are left out, and switches show their ports up and down as two
-//! halves.
+//! from left to right, a column for each stage; one switch has its nodes around it; other graphs are in [`graph`]. Where links
+//! would cover each other they are left out, and switches show their ports up and down as two halves.
+
+pub(super) mod graph;
+pub(super) mod rows;
+mod stress;
 
 use super::parts::DRAWN_MAX;
 use crate::stages::{self, ChannelEnds};
@@ -53,42 +56,68 @@ impl Numbers {
 struct Canvas<'a> {
     topology: &'a Topology,
     numbers: &'a Numbers,
-    /// The user's names of switches; none if they have numbers only.
-    names: &'a [String],
+    given: Given<'a>,
+    /// What the names of all switches begin with, if they are shown without it.
+    cut: String,
     svg: String,
+}
+
+/// What the graph file says of switches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given<'a> {
+    /// Their names; none if they have numbers only.
+    pub(super) names: &'a [String],
+    /// Where they stand; none if it does not say that.
+    pub(super) spots: &'a [[f64; 2]],
+}
+
+/// A picture.
+pub(super) struct Drawing {
+    /// As an `svg` element.
+    pub(super) svg: String,
+    /// What it shows, in words.
+    pub(super) caption: String,
 }
 
 /// A point of the picture.
 type Spot = (f64, f64);
 
-/// The picture as an `svg` element; `None` if there is too much to see.
-pub(super) fn svg(fabric: &Fabric, numbers: &Numbers, names: &[String]) -> Option<String> {
+/// The picture; `None` if there is too much to see.
+pub(super) fn drawing(fabric: &Fabric, numbers: &Numbers, given: Given<'_>) -> Option<Drawing> {
     let topology = fabric.topology();
     if topology.nodes() > DRAWN_MAX {
         return None;
     }
-    let mut canvas = Canvas { topology, numbers, names, svg: String::new() };
+    let mut canvas = Canvas { topology, numbers, given, cut: String::new(), svg: String::new() };
     let layout = topology.layout();
+    let mut form = None;
     let height = match &layout {
         Layout::Levels => canvas.tree(),
         Layout::Grid(shape) => canvas.grid(shape),
         Layout::Columns(shape) => canvas.stages(shape),
         Layout::Spots(spots) => canvas.spots(spots),
         Layout::Star => canvas.star(),
-        Layout::Springs => canvas.graph(),
+        Layout::Springs => {
+            let (height, drawn) = canvas.graph();
+            form = Some(drawn);
+            height
+        }
     };
     // What is wide keeps its size, and is scrolled where there is no room for it.
-    let class = if matches!(layout, Layout::Levels) { "wide" } else { "" };
-    Some(format!(
-        "<svg class=\"{class}\" id=\"fabric-svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" \
-         aria-label=\"The fabric; every shape is one or more channels, coloured by load\">{}</svg>",
-        canvas.svg
-    ))
+    let class = if form.is_some() || matches!(layout, Layout::Levels) { "wide" } else { "" };
+    Some(Drawing {
+        svg: format!(
+            "<svg class=\"{class}\" id=\"fabric-svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" \
+             aria-label=\"The fabric; every shape is one or more channels, coloured by load\">{}</svg>",
+            canvas.svg
+        ),
+        caption: form.map_or_else(|| caption(&layout), |form| graph::caption(form, &canvas.cut)),
+    })
 }
 
-/// What the picture of `topology` shows, in words.
-pub(super) fn caption(topology: &Topology) -> String {
-    let text = match topology.layout() {
+/// What the picture of a fabric that is drawn so shows, in words.
+fn caption(layout: &Layout<'_>) -> String {
+    let text = match layout {
         Layout::Levels => {
             "A row for each level, nodes below. A line is a channel; a switch has two halves, the busiest of its channels up \
              and the busiest of those down; a node too: into it (above) and out of it."
@@ -121,10 +150,7 @@ pub(super) fn caption(topology: &Topology) -> String {
             "One switch with its nodes around it: of the two lines of each node one is the channel into it, the other that \
              out of it."
         }
-        Layout::Springs => {
-            "A line is a channel between switches; in a switch are its nodes, each with two halves: into it (above) and out of \
-             it. Where switches stand means nothing."
-        }
+        Layout::Springs => "A line is the channels between two switches.",
     };
     text.to_owned()
 }
@@ -152,18 +178,28 @@ impl Canvas<'_> {
 
     /// A line for the channel of `sender` from `from` to `to`, on the right of the way.
     fn line(&mut self, from: Spot, to: Spot, width: f64, sender: End) {
-        let Some(number) = self.numbers.of(sender) else { return };
+        self.line_of(from, to, width, &[sender]);
+    }
+
+    /// The same for the channels of several.
+    fn line_of(&mut self, from: Spot, to: Spot, width: f64, senders: &[End]) {
+        let numbers = senders.iter().filter_map(|sender| self.numbers.of(*sender));
+        let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+        if numbers.is_empty() {
+            return;
+        }
         let (dx, dy) = (to.0 - from.0, to.1 - from.1);
         let length = dx.hypot(dy).max(1e-9);
         let (ox, oy) = (-dy / length * width * 0.62, dx / length * width * 0.62);
         // Writing to a string does not fail.
         let _ = write!(
             self.svg,
-            "<path class=\"ch\" stroke-width=\"{width:.1}\" d=\"M{:.1} {:.1}L{:.1} {:.1}\" data-c=\"{number}\"/>",
+            "<path class=\"ch\" stroke-width=\"{width:.1}\" d=\"M{:.1} {:.1}L{:.1} {:.1}\" data-c=\"{}\"/>",
             from.0 + ox,
             from.1 + oy,
             to.0 + ox,
-            to.1 + oy
+            to.1 + oy,
+            numbers.join(" ")
         );
     }
 
@@ -187,12 +223,16 @@ impl Canvas<'_> {
     }
 
     fn box_of_switch(&mut self, at: Spot, size: Spot, switch: u32) {
-        let name = self.names.get(switch as usize);
+        self.box_of_class("sw", at, size, switch);
+    }
+
+    fn box_of_class(&mut self, class: &str, at: Spot, size: Spot, switch: u32) {
+        let name = self.given.names.get(switch as usize);
         let name = name.map_or_else(String::new, |name| format!(" ({})", super::escape(name)));
         // Writing to a string does not fail.
         let _ = write!(
             self.svg,
-            "<rect class=\"sw\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\">\
+            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\">\
              <title>switch {switch}{name}</title></rect>",
             at.0, at.1, size.0, size.1
         );
@@ -495,15 +535,6 @@ impl Canvas<'_> {
         2.0 * centre.1
     }
 
-    /// Any graph: links pull, switches push.
-    fn graph(&mut self) -> f64 {
-        let height = 620.0;
-        let switches = self.topology.switches();
-        let spots = spread(&(0..switches).map(|switch| self.neighbours(switch)).collect::<Vec<_>>(), height);
-        self.at(&spots, (260.0 / f64::from(switches).sqrt()).clamp(8.0, 44.0), 0.0);
-        height
-    }
-
     /// Switches where the topology puts them.
     fn spots(&mut self, spots: &Spots) -> f64 {
         /// Room at the edge.
@@ -551,37 +582,4 @@ fn nearest(spots: &[Spot]) -> f64 {
         spots[..place].iter().map(move |other| (one.0 - other.0).hypot(one.1 - other.1))
     });
     pairs.fold(WIDTH / 4.0, f64::min)
-}
-
-/// Where to put switches that are joined as `neighbours` say: they start on a circle, push each other away and are pulled
-/// together by links, a little less in each turn.
-fn spread(neighbours: &[Vec<(PortId, u32)>], height: f64) -> Vec<Spot> {
-    let count = neighbours.len();
-    let turns = (4_000_000 / (count * count).max(1)).clamp(1, 300);
-    let near = (WIDTH * height / count as f64).sqrt() * 0.55;
-    let mut spots: Vec<Spot> = (0..count)
-        .map(|place| {
-            let angle = std::f64::consts::TAU * place as f64 / count as f64;
-            (WIDTH / 2.0 + 0.42 * WIDTH * angle.cos(), height / 2.0 + 0.42 * height * angle.sin())
-        })
-        .collect();
-    for turn in 0..turns {
-        let heat = 60.0 * (1.0 - turn as f64 / turns as f64);
-        let before = spots.clone();
-        for (one, spot) in spots.iter_mut().enumerate() {
-            let (mut fx, mut fy) = (0.0, 0.0);
-            let mut add = |other: usize, force: &dyn Fn(f64) -> f64| {
-                let (dx, dy) = (before[one].0 - before[other].0, before[one].1 - before[other].1);
-                let distance = dx.hypot(dy).max(1.0);
-                fx += dx / distance * force(distance);
-                fy += dy / distance * force(distance);
-            };
-            (0..count).filter(|&other| other != one).for_each(|other| add(other, &|far| near * near / far));
-            neighbours[one].iter().for_each(|&(_, next)| add(next as usize, &|far| -far * far / near));
-            let length = fx.hypot(fy).max(1e-9);
-            spot.0 = (spot.0 + fx / length * length.min(heat)).clamp(40.0, WIDTH - 40.0);
-            spot.1 = (spot.1 + fy / length * length.min(heat)).clamp(40.0, height - 40.0);
-        }
-    }
-    spots
 }

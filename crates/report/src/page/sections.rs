@@ -2,15 +2,16 @@
 
 use super::operations::Kind;
 use super::parts::ByParts;
-use super::{Page, curves, distributions, escape, faults, nic, operations, picture, words};
+use super::picture::Drawing;
+use super::{Page, curves, distributions, escape, faults, nic, operations, words};
 use crate::shown;
 use serde_json::Value;
 use std::fmt::Write;
 
 /// How the fabric is drawn.
 pub(super) enum Picture<'a> {
-    /// Every channel, in an `svg` element.
-    Channels(String),
+    /// Every channel.
+    Channels(Drawing),
     /// Its parts.
     Parts(&'a ByParts),
 }
@@ -427,14 +428,14 @@ fn stages() -> String {
 fn fabric(page: &Page<'_>, drawing: Option<Picture<'_>>) -> String {
     let drawn = match drawing {
         None => String::new(),
-        Some(Picture::Channels(svg)) => figure(
+        Some(Picture::Channels(drawing)) => figure(
             "fig-fabric",
             "The fabric as built",
             &format!(
                 "{} Point at a shape to see which channel it is, and how much it carries.",
-                picture::caption(page.fabric.topology())
+                escape(&drawing.caption)
             ),
-            &format!("{}<div class=\"scroll picture\">{svg}</div>", legend(&rails(page))),
+            &format!("{}<div class=\"scroll picture\">{}</div>", legend(&rails(page)), drawing.svg),
         ),
         Some(Picture::Parts(parts)) => by_parts(parts),
     };

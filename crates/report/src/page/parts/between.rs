@@ -4,18 +4,22 @@ use super::plan::{Place, Plan, run, switches};
 use super::{WIDTH, text};
 use crate::stages::ChannelEnds;
 use flitway_wiring::SwitchId;
-use flitway_wiring::topology::{End, Topology};
+use flitway_wiring::topology::{End, Layout, Topology};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Rows at most.
+/// Rows at most where switches are not in parts.
 const ROWS_MAX: u32 = 96;
+
+/// Switches of a graph up to which each has a row.
+const SWITCHES_MAX: usize = 400;
 
 /// Rows at most of what is above all boxes.
 const ABOVE_MAX: u32 = 48;
 
-/// Room for the names of rows, and for those of columns.
-const NAMES: f64 = 172.0;
+/// Room for the names of rows, and for those of columns, at most, and for a letter of them.
+const NAMES_MAX: f64 = 172.0;
+const LETTER: f64 = 6.8;
 
 /// The map.
 pub(super) struct Between {
@@ -24,12 +28,17 @@ pub(super) struct Between {
     row_of: Vec<u32>,
     /// The pairs of rows that channels join, row by row, each with the number of its cell.
     cells: BTreeMap<(u32, u32), u32>,
+    /// Whether a row is a switch.
+    has_all: bool,
     is_by_numbers: bool,
 }
 
 impl Between {
     pub(super) fn new(plan: &Plan, topology: &Topology) -> Self {
+        let is_graph = matches!(topology.layout(), Layout::Springs);
+        let has_all = is_graph && plan.places.len() <= SWITCHES_MAX;
         let (mut rows, row_of) = match plan.kind {
+            _ if has_all => of_each(plan),
             Some(_) => of_parts(plan, topology),
             None => of_switches(plan),
         };
@@ -45,7 +54,7 @@ impl Between {
             }
         }
         (0..).zip(cells.values_mut()).for_each(|(number, cell)| *cell = number);
-        Between { rows, row_of, cells, is_by_numbers: plan.kind.is_none() }
+        Between { rows, row_of, cells, has_all, is_by_numbers: plan.kind.is_none() }
     }
 
     pub(super) fn cells(&self) -> u32 {
@@ -61,19 +70,21 @@ impl Between {
 
     pub(super) fn svg(&self) -> String {
         let count = self.rows.len();
-        let pitch = ((WIDTH - NAMES) / count.max(1) as f64).min(28.0);
+        let longest = self.rows.iter().map(|name| short(name).chars().count()).max().unwrap_or(0);
+        let names = (longest as f64 * LETTER + 8.0).min(NAMES_MAX);
+        let pitch = ((WIDTH - 3.0 - names) / count.max(1) as f64).min(28.0);
         // So many rows have a name each that it can be read.
         let step = (13.0 / pitch).ceil() as usize;
         let mut svg = String::new();
         for (place, name) in self.rows.iter().enumerate().step_by(step) {
-            let middle = NAMES + (place as f64 + 0.5) * pitch;
+            let middle = names + (place as f64 + 0.5) * pitch;
             text(&mut svg, (0.0, middle + 4.0), &short(name));
             // Writing to a string does not fail.
             let _ = write!(
                 svg,
                 "<text class=\"row\" transform=\"translate({:.1} {:.1}) rotate(-90)\">{}</text>",
                 middle + 4.0,
-                NAMES - 4.0,
+                names - 4.0,
                 super::super::escape(&short(name))
             );
         }
@@ -81,10 +92,10 @@ impl Between {
         for &(row, column) in self.cells.keys() {
             if last != Some(row) {
                 let end = if last.is_some() { "</g>" } else { "" };
-                let y = NAMES + f64::from(row) * pitch;
+                let y = names + f64::from(row) * pitch;
                 let _ = write!(
                     svg,
-                    "{end}<g class=\"cells\" transform=\"translate({NAMES} {y:.1}) scale({pitch:.3})\" data-row=\"{row}\">"
+                    "{end}<g class=\"cells\" transform=\"translate({names:.1} {y:.1}) scale({pitch:.3})\" data-row=\"{row}\">"
                 );
                 last = Some(row);
             }
@@ -93,15 +104,15 @@ impl Between {
         if last.is_some() {
             svg.push_str("</g>");
         }
-        let side = NAMES + count as f64 * pitch;
+        let side = names + count as f64 * pitch;
         // Writing to a string does not fail.
         let _ = write!(
             svg,
             "<rect class=\"sw\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
-            NAMES - 2.0,
-            NAMES - 2.0,
-            side - NAMES + 3.0,
-            side - NAMES + 3.0
+            names - 2.0,
+            names - 2.0,
+            side - names + 3.0,
+            side - names + 3.0
         );
         format!(
             "<svg class=\"wide\" id=\"between-svg\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" aria-label=\"What parts send to \
@@ -114,6 +125,8 @@ impl Between {
     pub(super) fn caption(&self, plan: &Plan) -> String {
         let what = if self.is_by_numbers {
             "switches in the order of their numbers".to_owned()
+        } else if self.has_all {
+            "switches, group by group".to_owned()
         } else {
             let kind = plan.kind.as_deref().unwrap_or("part");
             let above = if plan.count_above > 0 { ", and what is above them" } else { "" };
@@ -144,11 +157,35 @@ fn of_parts(plan: &Plan, topology: &Topology) -> (Vec<String>, Vec<u32>) {
         Place::Above(number) => boxes + number / each,
     };
     let kind = topology.level_names().map_or("top switch", |(_, above)| above);
-    let above = (0..plan.count_above)
-        .step_by(each as usize)
-        .map(|first| run(kind, first, (first + each).min(plan.count_above) - 1));
+    let mut switch_of = vec![0; plan.count_above as usize];
+    for (switch, place) in (0..).zip(&plan.places) {
+        if let Place::Above(number) = place {
+            switch_of[*number as usize] = switch;
+        }
+    }
+    let above = (0..plan.count_above).step_by(each as usize).map(|first| {
+        let last = (first + each).min(plan.count_above) - 1;
+        // Above the groups of a graph file are single switches, with names.
+        match plan.names.is_empty() {
+            true => run(kind, first, last),
+            false => switches(&plan.names, switch_of[first as usize], switch_of[last as usize]),
+        }
+    });
     let names = plan.boxes.iter().map(|it| it.name.clone()).chain(above).collect();
     (names, plan.places.iter().map(row).collect())
+}
+
+/// Each switch, part by part and, where there are no parts, by number.
+fn of_each(plan: &Plan) -> (Vec<String>, Vec<u32>) {
+    let part = |switch: u32| match plan.places[switch as usize] {
+        Place::Box(number) => number,
+        Place::Above(_) => u32::MAX,
+    };
+    let mut order: Vec<u32> = (0..plan.places.len() as u32).collect();
+    order.sort_by_key(|&switch| part(switch));
+    let mut row_of = vec![0; order.len()];
+    (0..).zip(&order).for_each(|(row, switch)| row_of[*switch as usize] = row);
+    (order.iter().map(|&switch| switches(&plan.names, switch, switch)).collect(), row_of)
 }
 
 /// All switches by number.

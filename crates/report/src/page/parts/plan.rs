@@ -1,13 +1,14 @@
 //! Which boxes and cells there are, and which channel belongs to which cell.
 
+use super::groups::{self, Groups};
 use crate::stages::{self, ChannelEnds};
 use flitway_fabric::Fabric;
-use flitway_wiring::topology::{End, Parts, Topology};
+use flitway_wiring::topology::{End, Layout, Parts, Topology};
 use flitway_wiring::{NodeId, SwitchId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Boxes at most.
-const BOXES_MAX: usize = 64;
+pub(super) const BOXES_MAX: usize = 64;
 
 /// Cells of switches at most, each of which has two halves.
 const CELLS_MAX: usize = 5_000;
@@ -82,7 +83,7 @@ pub(super) struct Plan {
 }
 
 /// The switches that each switch is joined to.
-fn neighbours(topology: &Topology) -> Vec<Vec<u32>> {
+pub(in crate::page) fn neighbours(topology: &Topology) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new(); topology.switches() as usize];
     for link in topology.links() {
         if let [End::Switch(one, _), End::Switch(other, _)] = link.ends {
@@ -94,7 +95,7 @@ fn neighbours(topology: &Topology) -> Vec<Vec<u32>> {
 }
 
 /// How many links each switch is from one that has nodes.
-fn levels(topology: &Topology, neighbours: &[Vec<u32>]) -> Vec<u32> {
+pub(in crate::page) fn levels(topology: &Topology, neighbours: &[Vec<u32>]) -> Vec<u32> {
     let mut levels = vec![u32::MAX; neighbours.len()];
     let mut next: VecDeque<u32> = (0..topology.nodes()).map(|node| topology.home(NodeId(node)).0.0).collect();
     next.iter().for_each(|&switch| levels[switch as usize] = 0);
@@ -149,6 +150,7 @@ fn above(of: &[u32], boxes: u32, neighbours: &[Vec<u32>]) -> Vec<Option<u32>> {
 
 /// Where switches are, and how boxes are made.
 struct Division {
+    /// What a box is.
     kind: Option<String>,
     names: Vec<String>,
     places: Vec<Place>,
@@ -157,6 +159,24 @@ struct Division {
 }
 
 impl Division {
+    /// A box for each group, and switches that are in none above all.
+    fn of_groups(topology: &Topology, groups: Groups) -> Self {
+        let mut count_above = 0;
+        let place = |group: Option<u32>| {
+            group.map_or_else(
+                || {
+                    count_above += 1;
+                    Place::Above(count_above - 1)
+                },
+                Place::Box,
+            )
+        };
+        let places = groups.of.into_iter().map(place).collect();
+        let mut finer = topology.switch_parts();
+        finer.truncate(1);
+        Division { kind: Some("group".to_owned()), names: groups.names, places, finer }
+    }
+
     fn new(topology: &Topology, neighbours: &[Vec<u32>]) -> Self {
         let mut divisions = topology.switch_parts();
         let homes = || (0..topology.nodes()).map(|node| topology.home(NodeId(node)).0);
@@ -219,7 +239,12 @@ impl Plan {
         let topology = fabric.topology();
         let neighbours = neighbours(topology);
         let level_of = levels(topology, &neighbours);
-        let division = Division::new(topology, &neighbours);
+        let is_graph = matches!(topology.layout(), Layout::Springs) && topology.switch_parts().len() == 1;
+        let groups = is_graph.then(|| groups::find(names, &level_of, &neighbours)).flatten();
+        let division = match groups {
+            Some(groups) => Division::of_groups(topology, groups),
+            None => Division::new(topology, &neighbours),
+        };
         let count = |parts: &Parts| {
             gathered(&division, &level_of, &parts.of).values().map(BTreeMap::len).sum::<usize>()
         };
