@@ -123,7 +123,7 @@ mod tests {
             nodes: NODES,
             dimensions: vec![NODES],
             parts: vec![Parts::switches(vec![0; NODES as usize])],
-            worst: None,
+            found: None,
         };
         let injection = Injection { rails: 3, mtu: 64, flits: &|_| 32, load: Fraction::percent(50) };
         let traffic = Arc::new(Traffic::build(&choice, &shape, &injection, 7).unwrap());

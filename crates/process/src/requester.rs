@@ -155,7 +155,7 @@ mod tests {
             replies: Some(Replies { payload: 16, outstanding }),
         };
         let shape =
-            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], worst: None };
+            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], found: None };
         let injection = Injection { rails: 2, mtu: 64, flits: &|_| 10, load: Fraction::percent(50) };
         let traffic = Arc::new(Traffic::build(&choice, &shape, &injection, 7).unwrap());
         (0..8).map(|node| Requester::new(&traffic, FORMAT, NodeId(node), 2, 7).unwrap()).collect()

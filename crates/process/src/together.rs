@@ -176,7 +176,7 @@ mod tests {
             replies: None,
         };
         let shape =
-            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], worst: None };
+            Shape { nodes: 8, dimensions: vec![8], parts: vec![Parts::switches(vec![0; 8])], found: None };
         let injection = Injection { rails: 2, mtu: 64, flits: &|_| 32, load: Fraction::percent(20) };
         let traffic = Arc::new(Traffic::build(&choice, &shape, &injection, 7).unwrap());
         Injector::new(&traffic, NodeId(node), 2, 7)

@@ -232,7 +232,7 @@ fn run_lists(number: u64) {
                 nodes,
                 dimensions: vec![nodes],
                 parts: vec![Parts::switches(vec![0; nodes as usize])],
-                worst: None,
+                found: None,
             };
             let fitted = (1..8).filter_map(|nodes| matrix.fit(&shape(nodes), 1).ok());
             fitted.for_each(|destinations| assert!(destinations.silent_nodes() <= 8));

@@ -197,7 +197,7 @@ impl Fitter<'_> {
                     None => [PortFault::Cut, PortFault::Mended],
                     Some((lanes, states)) => {
                         let first = self.fabric.faults.first().at(lanes, end);
-                        [states.clone(), first].map(PortFault::Lanes)
+                        [*states, first].map(PortFault::Lanes)
                     }
                 };
                 self.port(end, failures.rail, failure.at, fails)?;
