@@ -2,6 +2,7 @@
 
 use crate::table::{bare_table, plural};
 use flitway_fabric::Fabric;
+use flitway_fabric::chip::Copies;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::Machine;
 use flitway_report::channels::{Allowed, Answers, ChannelLoads, LOADS_NODES_MAX, Waiting, has_too_many_ways};
@@ -245,11 +246,16 @@ fn shortest(loads: &ChannelLoads) -> String {
 
 /// What it means that no packets for one node can wait for each other for ever, and whether copies can.
 fn free(session: &Session) -> String {
-    match session.fabric().chip.offers().copies_can_deadlock {
-        Some(setting) => format!(
+    match session.fabric().chip.offers().copies {
+        Copies::Deadlock { setting } => format!(
             "free of cyclic dependence: no deadlock of packets for one node is possible; but copies of a multicast can \
              deadlock with {setting}"
         ),
-        None => "free of cyclic dependence: no deadlock is possible".to_owned(),
+        Copies::FreeBy { setting, why } => {
+            format!(
+                "free of cyclic dependence: no deadlock is possible\nof copies neither: {why} ({setting})"
+            )
+        }
+        Copies::Free => "free of cyclic dependence: no deadlock is possible".to_owned(),
     }
 }

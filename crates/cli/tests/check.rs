@@ -89,6 +89,9 @@ fn check_tells_when_copies_can_deadlock() {
         let text = sections(&["check", machine]);
         assert!(text.starts_with("free of cyclic dependence: no deadlock is possible\n"), "{text}");
     }
+    let text = sections(&["check", "qsnet2-64"]);
+    let line = text.lines().nth(1).unwrap();
+    assert!(line.starts_with("of copies neither: broadcasts go over one tree"), "{line}");
 }
 
 #[test]

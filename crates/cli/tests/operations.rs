@@ -646,3 +646,35 @@ fn a_graph_beside_traffic_that_deadlocks_ends_with_a_fault() {
     assert!(stderr(&output).contains("packets wait for each other for ever"), "{}", stderr(&output));
     assert!(stderr(&output).contains("needs room for 4 credit units on VC 0"), "{}", stderr(&output));
 }
+
+/// 50 of the 64 nodes of a 4-ary 3-tree: packets, broadcasts and tests reach them all, as long as closed forms say.
+#[test]
+fn a_tree_of_qsnet2_may_have_any_number_of_nodes() {
+    let part = ["qsnet2-64", "--set", "topology.populated=50"];
+    let checked = json(&[&["check"], &part[..]].concat());
+    let [nodes, switches] = ["nodes", "switches_per_rail"].map(|key| checked["facts"][key].as_u64().unwrap());
+    assert_eq!([nodes, switches], [50, 13 + 4 * 4 + 16]);
+    assert_eq!(
+        (&checked["deadlock"]["free"], &checked["deadlock"]["all_reachable"]),
+        (&true.into(), &true.into())
+    );
+    let point = |more: &[&str]| {
+        let span = ["--warm-up", "5us", "--duration", "60us"];
+        let result = json(&[&["run"], &part[..], more, &span].concat());
+        assert_valid(&result);
+        result["points"][0].clone()
+    };
+    let unicast = point(&["--load", "0.2"]);
+    assert_eq!(unicast["verdict"], "steady");
+    assert!((unicast["accepted_load"].as_f64().unwrap() - 0.2).abs() < 0.02, "{unicast}");
+    let broadcast = point(&["--multicast", "all", "--by", "hardware", "--multicast-load", "0.05"]);
+    let [operations, copies] =
+        ["operations", "copies"].map(|key| broadcast["multicast"][key].as_u64().unwrap());
+    assert!(operations > 3 && copies.abs_diff(operations * 49) < 2 * 49, "{broadcast}");
+    let barrier = point(&["--barrier", "all", "--by", "conditional", "--interval", "10us"]);
+    let [measured, closed] = ["latency_ns", "zero_load_latency_ns"].map(|key| {
+        let value = &barrier["barrier"][key];
+        value.as_f64().or(value["mean"].as_f64()).unwrap_or_else(|| panic!("{barrier}"))
+    });
+    assert!((measured / closed - 1.0).abs() < 0.01, "{measured} and {closed} ns");
+}

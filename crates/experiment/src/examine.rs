@@ -4,6 +4,7 @@
 use crate::VERSION;
 use crate::schema;
 use crate::workload::{GraphFiles, Problem, Surroundings, Tasks, Workload, WorkloadOptions};
+use flitway_fabric::chip::Copies;
 use flitway_fabric::chip::Cost;
 use flitway_fabric::headroom::Headroom;
 use flitway_machine::units;
@@ -113,6 +114,16 @@ impl Examination {
         }
         if let Some(waiting) = &self.waiting {
             checked["deadlock"] = waiting.to_json();
+            let copies = match session.fabric().chip.offers().copies {
+                Copies::Free => None,
+                Copies::FreeBy { setting, why } => {
+                    Some(json!({ "free": true, "setting": setting, "why": why }))
+                }
+                Copies::Deadlock { setting } => Some(json!({ "free": false, "setting": setting })),
+            };
+            if let Some(copies) = copies {
+                checked["deadlock"]["copies"] = copies;
+            }
         }
         if let Some(loads) = &self.loads {
             checked["channel_loads"] = loads.to_json();

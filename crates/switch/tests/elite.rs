@@ -126,7 +126,13 @@ fn broadcasts_take_their_closed_forms() {
     let trees = [
         (TopologySettings::KaryNTree { arity: 2, levels: 3 }, 8),
         (
-            TopologySettings::Xgft { down: vec![4, 4, 2], up: vec![1, 4, 2], cables: vec![1, 1, 2], nics: 1 },
+            TopologySettings::Xgft {
+                down: vec![4, 4, 2],
+                up: vec![1, 4, 2],
+                cables: vec![1, 1, 2],
+                nics: 1,
+                populated: None,
+            },
             32,
         ),
     ];

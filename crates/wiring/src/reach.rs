@@ -253,7 +253,13 @@ mod tests {
             (TopologySettings::KaryNTree { arity: 2, levels: 4 }, RoutingKind::UpDown),
             (TopologySettings::FatTree { ports: 8, levels: 2 }, RoutingKind::DModK),
             (
-                TopologySettings::Xgft { down: vec![3, 4], up: vec![1, 2], cables: vec![1], nics: 1 },
+                TopologySettings::Xgft {
+                    down: vec![3, 4],
+                    up: vec![1, 2],
+                    cables: vec![1],
+                    nics: 1,
+                    populated: None,
+                },
                 RoutingKind::DModK,
             ),
             (TopologySettings::Single { nodes: 16 }, RoutingKind::UpDown),
@@ -297,6 +303,7 @@ mod tests {
             up: up.to_vec(),
             cables: cables.to_vec(),
             nics: 1,
+            populated: None,
         };
         for settings in [
             TopologySettings::KaryNTree { arity: 4, levels: 3 },

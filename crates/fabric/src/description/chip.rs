@@ -169,6 +169,25 @@ pub struct Windowed {
     pub is_answered: bool,
 }
 
+/// Whether copies of a packet can wait for each other for ever, however free of deadlock the routing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// Nothing has to be said of them.
+    Free,
+    /// They cannot, by this setting, and why.
+    FreeBy {
+        /// The setting, as it is written.
+        setting: &'static str,
+        /// Why, in words.
+        why: &'static str,
+    },
+    /// They can, by this setting.
+    Deadlock {
+        /// The setting, as it is written.
+        setting: &'static str,
+    },
+}
+
 /// What a switch can do beyond carrying packets from node to node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {
@@ -185,8 +204,8 @@ pub struct Offers {
     pub answers: Option<Repeats>,
     /// Barriers.
     pub barriers: Option<BarrierOffer>,
-    /// The setting with which copies of one packet can wait for each other for ever, if it is chosen.
-    pub copies_can_deadlock: Option<&'static str>,
+    /// What holds of copies of packets.
+    pub copies: Copies,
     /// Links that lead one way only.
     pub one_way_links: bool,
     /// Channels of less than a flit a cycle.

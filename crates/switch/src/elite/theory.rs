@@ -2,7 +2,7 @@
 
 use super::settings::{AnswerSettings, EliteSettings, Roots};
 use super::{nic, switch};
-use flitway_fabric::chip::{Chip, Offers, SetOffer, Waits};
+use flitway_fabric::chip::{Chip, Copies, Offers, SetOffer, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat, Rate};
 use flitway_wiring::reach::{ports, ports_up};
@@ -35,7 +35,13 @@ impl Chip for EliteSettings {
             sets: self.answer.map(|_| SetOffer { format: self.format, any: false }),
             answers: self.answer.map(|answer| answer.repeats()),
             barriers: None,
-            copies_can_deadlock: (self.roots == Roots::Any).then_some("switch.broadcast.roots = \"any\""),
+            copies: match self.roots {
+                Roots::Any => Copies::Deadlock { setting: "switch.broadcast.roots = \"any\"" },
+                Roots::One => Copies::FreeBy {
+                    setting: "switch.broadcast.roots = \"one\"",
+                    why: "broadcasts go over one tree, each link of which lets one after the other down",
+                },
+            },
             one_way_links: false,
             rates: true,
             changes: true,

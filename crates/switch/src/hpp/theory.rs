@@ -8,7 +8,7 @@ use super::credit_schedule::CreditSchedules;
 use super::timing::Timing;
 use super::{BarrierSettings, Gathering, HppSettings, batched, nic, switch};
 use flitway_fabric::barrier::Root;
-use flitway_fabric::chip::{BarrierOffer, Chip, Offers, Waits};
+use flitway_fabric::chip::{BarrierOffer, Chip, Copies, Offers, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{BarrierId, Fabric, PacketFormat};
 use flitway_wiring::topology::{End, LinkId};
@@ -39,7 +39,10 @@ impl Chip for HppSettings {
                 groups: self.barrier.groups,
                 shares_with_groups: !self.barrier.dedicated && self.multicast.vc == 0,
             }),
-            copies_can_deadlock: one_by_one.then_some("switch.multicast.gathering = \"one-by-one\""),
+            copies: match one_by_one {
+                true => Copies::Deadlock { setting: "switch.multicast.gathering = \"one-by-one\"" },
+                false => Copies::Free,
+            },
             one_way_links: false,
             rates: false,
             changes: false,

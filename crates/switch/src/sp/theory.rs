@@ -1,7 +1,7 @@
 //! What the SP Switch says of itself, and its closed forms: the way of a worm through an empty fabric among them.
 
 use super::{CentralSettings, NextPacket, Replication, SpAscent, SpSettings, Store};
-use flitway_fabric::chip::{Chip, Cost, Offers, SetOffer, Waits};
+use flitway_fabric::chip::{Chip, Copies, Cost, Offers, SetOffer, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat};
 use flitway_wiring::reach::{Reach, ports};
@@ -31,7 +31,10 @@ impl Chip for SpSettings {
             sets: (self.worms.bits > 0).then(|| SetOffer { format: self.worm_format(), any: true }),
             answers: None,
             barriers: None,
-            copies_can_deadlock: lock_step.then_some("switch.multicast.replication = \"lock-step\""),
+            copies: match lock_step {
+                true => Copies::Deadlock { setting: "switch.multicast.replication = \"lock-step\"" },
+                false => Copies::Free,
+            },
             one_way_links: true,
             rates: true,
             changes: true,

@@ -2,7 +2,7 @@
 
 use super::settings::{TiledPipeline, TiledSettings};
 use super::{nic, switch};
-use flitway_fabric::chip::{Chip, Cost, LinkTraining, Offers, Waits, Windowed};
+use flitway_fabric::chip::{Chip, Copies, Cost, LinkTraining, Offers, Waits, Windowed};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{Fabric, PacketFormat};
 use flitway_wiring::routing::Selection;
@@ -28,7 +28,7 @@ impl Chip for TiledSettings {
             sets: None,
             answers: None,
             barriers: None,
-            copies_can_deadlock: None,
+            copies: Copies::Free,
             one_way_links: false,
             rates: true,
             changes: true,

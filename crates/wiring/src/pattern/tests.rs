@@ -46,7 +46,13 @@ fn without(settings: &TopologySettings, numbers: &[usize]) -> (Pattern, Vec<[Swi
 }
 
 fn leaf_spine(leaves: u32, spines: u32, cables: u32) -> TopologySettings {
-    TopologySettings::Xgft { down: vec![4, leaves], up: vec![1, spines], cables: vec![1, cables], nics: 1 }
+    TopologySettings::Xgft {
+        down: vec![4, leaves],
+        up: vec![1, spines],
+        cables: vec![1, cables],
+        nics: 1,
+        populated: None,
+    }
 }
 
 fn dragonfly() -> TopologySettings {

@@ -191,7 +191,7 @@ fn up_down_reaches_everything_on_random_graphs_without_cycles() {
 }
 
 /// The busiest channel between switches when every node sends as much to every other, in packets.
-fn busiest(routing: &Routing) -> f64 {
+pub(super) fn busiest(routing: &Routing) -> f64 {
     let loads = crate::dependency::Dependencies::of(routing);
     let is_between = |sender| match sender {
         End::Switch(switch, port) => {
@@ -336,7 +336,11 @@ fn a_route_refuses_port_64() {
 }
 
 /// What is true of every topology that is a direct network: who is joined, and that its own routing and two others go.
-fn direct(settings: &TopologySettings, own: RoutingKind, [nodes, switches, links]: [usize; 3]) -> Routing {
+pub(super) fn direct(
+    settings: &TopologySettings,
+    own: RoutingKind,
+    [nodes, switches, links]: [usize; 3],
+) -> Routing {
     let routing = routing(own, settings);
     let topology = routing.topology();
     assert_eq!(
@@ -476,57 +480,6 @@ fn minimal_paths_are_shortest_and_free_of_deadlock_in_layers() {
     let one = crate::dependency::Dependencies::of(&routing(RoutingKind::MinimalInOneClass, &ring));
     let crate::dependency::Verdict::Cyclic(cycle) = one.verdict() else { panic!("a ring closes") };
     assert_eq!(cycle.dependencies.len(), 5);
-}
-
-#[test]
-fn a_tree_of_any_ports_climbs_by_destination_and_is_as_good_as_the_trees_with_names() {
-    let xgft = |down: &[u32], up: &[u32], cables: &[u32]| TopologySettings::Xgft {
-        down: down.to_vec(),
-        up: up.to_vec(),
-        cables: cables.to_vec(),
-        nics: 1,
-    };
-    let own = RoutingKind::DModK;
-    // FT(8, 3), with the same busiest channel.
-    let settings = xgft(&[4, 4, 8], &[1, 4, 4], &[1]);
-    let tree = routing(own, &settings);
-    let topology = tree.topology();
-    assert_eq!([topology.nodes(), topology.switches(), topology.ports_max()], [128, 80, 8]);
-    let named = TopologySettings::FatTree { ports: 8, levels: 3 };
-    assert_eq!(busiest(&tree), busiest(&routing(own, &named)));
-    assert_eq!(topology.bisection_links(), Topology::build(&named).unwrap().bisection_links());
-    // Leaf-spine: 4 leaves of 4 nodes with 4 spines, 12 of 15 packets leave a leaf. Then two spines by two cables each.
-    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 4], &[1]), own, [16, 8, 32])), 12.0);
-    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 2], &[2]), own, [16, 6, 32])), 12.0);
-    // Tapered two to one, and one spine only.
-    assert_eq!(busiest(&direct(&xgft(&[4, 4], &[1, 2], &[1]), own, [16, 6, 24])), 24.0);
-    direct(&xgft(&[3, 2], &[1, 1], &[1]), own, [6, 3, 8]);
-    direct(&xgft(&[2, 3, 2], &[1, 2, 3], &[1, 1, 2]), own, [12, 6 + 4 + 6, 12 + 12 + 24]);
-    direct(&xgft(&[5], &[1], &[1]), own, [5, 1, 5]);
-    for (down, up, cables) in
-        [(&[2, 2][..], &[2, 2][..], &[1][..]), (&[2], &[1, 1], &[1]), (&[2, 2], &[1, 2], &[2, 1])]
-    {
-        assert!(Topology::build(&xgft(down, up, cables)).is_err());
-    }
-}
-
-/// Where nodes stand in a tree changes nothing in what uniform traffic takes of it.
-#[test]
-fn a_rail_optimised_tree_is_routed_as_the_same_tree_without_rails() {
-    for kind in [RoutingKind::DModK, RoutingKind::SModK, RoutingKind::UpDown, RoutingKind::MultiPath] {
-        let loads = |nics| {
-            let (down, up) = (vec![4, 4, 2], vec![1, 4, 2]);
-            let settings = TopologySettings::Xgft { down, up, cables: vec![1, 1, 2], nics };
-            let routing = routing(kind, &settings);
-            let dependencies = crate::dependency::Dependencies::of(&routing);
-            assert_eq!(dependencies.lost(), None);
-            assert!(matches!(dependencies.verdict(), crate::dependency::Verdict::Free(_)), "{kind:?}");
-            busiest(&routing)
-        };
-        assert_eq!([loads(2), loads(4)], [loads(1); 2], "{kind:?}");
-    }
-    let uneven = TopologySettings::Xgft { down: vec![4, 4], up: vec![1, 4], cables: vec![1], nics: 3 };
-    assert!(Topology::build(&uneven).is_err());
 }
 
 /// All packets of a routing with intermediates arrive, in as few hops as it says, and cannot wait for each other for ever.

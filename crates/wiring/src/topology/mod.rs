@@ -60,6 +60,8 @@ pub enum TopologySettings {
         cables: Vec<u32>,
         /// NICs of a server, each of which is a node, at a leaf switch of its own.
         nics: u32,
+        /// Nodes that are there, the first ones; all unless given.
+        populated: Option<u32>,
     },
     /// The fat tree of Tianhe-2.
     ThTree(ThTree),
@@ -258,8 +260,8 @@ impl Topology {
         match settings {
             TopologySettings::FatTree { ports, levels } => tree::fat_tree(*ports, *levels),
             TopologySettings::KaryNTree { arity, levels } => tree::kary_ntree(*arity, *levels),
-            TopologySettings::Xgft { down, up, cables, nics } => {
-                xgft::build(XgftShape::new(down, up, cables, *nics)?)
+            TopologySettings::Xgft { down, up, cables, nics, populated } => {
+                xgft::build(XgftShape::new([down, up, cables], *nics, *populated)?)
             }
             TopologySettings::ThTree(tree) => th_tree::build(tree),
             TopologySettings::Mesh { dimensions, nodes_per_switch } => {

@@ -11,6 +11,9 @@
 //! stands `(s / m, w + u W_i)`. The first ports of a switch lead down, cables side by side; port `q` of those up leads way
 //! `q mod w` by cable `q / w`.
 //!
+//! **Partly populated.** A tree may have the first of its nodes only. Then it has the switches that have nodes below, and ports
+//! down of theirs stay free.
+//!
 //! **Rail-optimised.** Where servers have `k` NICs each, a node is a NIC with what uses it, such as an accelerator, and node
 //! `k s + i` is NIC `i` of server `s`. `k` leaf switches make a pod of `m1` servers, and NIC `i` of each of those is at leaf
 //! `i` of the pod: *rail* `i`. So nodes have other places in the tree than their numbers. Source: NVIDIA, "DGX SuperPOD
@@ -30,15 +33,22 @@ pub struct XgftShape {
     pub cables: Vec<u32>,
     /// k: NICs of a server, each of which is a node.
     nics: u32,
-    /// By level, and one before the leaves: nodes below a switch, its indices, and the number of the first switch.
+    /// Nodes that are there.
+    nodes: u64,
+    /// By level, and one before the leaves: nodes that fit below a switch, its indices, and the number of the first switch.
     below: Vec<u64>,
     indices: Vec<u64>,
     first: Vec<u64>,
 }
 
 impl XgftShape {
-    /// The shape, where `cables` has one number for each level, or one for all above the nodes, and servers have `nics` NICs.
-    pub(super) fn new(down: &[u32], up: &[u32], cables: &[u32], nics: u32) -> Result<Self, TopologyError> {
+    /// The shape, where `cables` has one number for each level, or one for all above the nodes, and servers have `nics` NICs;
+    /// with the first `populated` nodes, or all.
+    pub(super) fn new(
+        [down, up, cables]: [&[u32]; 3],
+        nics: u32,
+        populated: Option<u32>,
+    ) -> Result<Self, TopologyError> {
         let size = |what: &str| TopologyError::Size(what.into());
         let levels = down.len();
         let cables = match *cables {
@@ -66,12 +76,19 @@ impl XgftShape {
                 "a pod has as many leaf switches as a server has NICs, and there are whole pods",
             ));
         }
+        let nodes = populated.map_or(below[levels], u64::from);
+        let pod = if nics == 1 { 1 } else { nics * down[0] };
+        if nodes == 0 || nodes > below[levels] || !nodes.is_multiple_of(pod.into()) {
+            return Err(size(
+                "a tree is populated with a node or more, as many as fit, and whole pods of servers",
+            ));
+        }
         let mut first = vec![0, 0];
         for level in 1..=levels {
-            let switches = below[levels] / below[level] * indices[level];
+            let switches = nodes.div_ceil(below[level]) * indices[level];
             first.push(first[level] + switches);
         }
-        Ok(XgftShape { down: down.to_vec(), up: up.to_vec(), cables, nics, below, indices, first })
+        Ok(XgftShape { down: down.to_vec(), up: up.to_vec(), cables, nics, nodes, below, indices, first })
     }
 
     /// Levels of switches.
@@ -159,6 +176,9 @@ impl Structure for XgftShape {
 
     /// Half of the subtrees below the top are cut off where they have the fewest links up.
     fn bisection_links(&self, topology: &Topology) -> Option<u64> {
+        if self.nodes < self.below[self.levels()] {
+            return None;
+        }
         let fewest = (1..self.levels()).map(|level| self.links_above(level)).min();
         let top = self.down[self.levels() - 1];
         let links = fewest.unwrap_or_else(|| u64::from(topology.nodes())) / 2;
@@ -191,7 +211,7 @@ pub(super) fn build(shape: XgftShape) -> Result<Topology, TopologyError> {
     let levels = shape.levels();
     let mut classes = vec!["node".to_owned()];
     classes.extend((1..levels).map(|level| format!("level-{level}")));
-    let mut builder = Builder::new(shape.below[levels], shape.first[levels + 1], classes)?;
+    let mut builder = Builder::new(shape.nodes, shape.first[levels + 1], classes)?;
     for node in (0..builder.nodes).map(NodeId) {
         let (slot, servers) = (shape.slot(node), u64::from(shape.down[0]));
         let leaf = End::Switch(SwitchId((slot / servers) as u32), PortId((slot % servers) as u32));

@@ -1,5 +1,6 @@
 //! Fat trees, in both conventions.
 
+use super::xgft::{POPULATED, check_populated};
 use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -31,7 +32,7 @@ pub(super) static KARY_N_TREE: Row = Row {
     own_routing: RoutingKind::DModK,
     links: Links::Levels,
     settings: &[&ARITY, &LEVELS],
-    shared: &[],
+    shared: &[&POPULATED],
     build: kary_n_tree,
 };
 
@@ -81,9 +82,23 @@ fn kary_n_tree(values: &Values, findings: &mut Diagnostics) -> Option<Topology> 
         u64::from(arity).checked_pow(levels - 1).and_then(|count| count.checked_mul(u64::from(levels)));
     let rule = format!("the {arity}-ary {levels}-tree has {arity}^{levels} nodes");
     let [nodes, switches] = fits(values, &[&LEVELS, &ARITY], [nodes, switches], &rule, findings)?;
-    let settings = TopologySettings::KaryNTree { arity, levels };
     let ports = u64::from(arity) * if levels > 1 { 2 } else { 1 };
-    Some(tree(&KARY_N_TREE, settings, levels, ports, [nodes, switches]))
+    check_populated(values, &LEVELS, nodes, findings)?;
+    let Some(populated) = values.count(&POPULATED) else {
+        let settings = TopologySettings::KaryNTree { arity, levels };
+        return Some(tree(&KARY_N_TREE, settings, levels, ports, [nodes, switches]));
+    };
+    // Of a tree by another name a part is known.
+    let [down, mut up] = [0, 1].map(|_| vec![arity; levels as usize]);
+    up[0] = 1;
+    let settings = TopologySettings::Xgft { down, up, cables: vec![1], nics: 1, populated: Some(populated) };
+    // Those with nodes below, of each level.
+    let of_level = |level: u32| {
+        let [below, indices] = [level, level - 1].map(|levels| u64::from(arity).pow(levels));
+        u64::from(populated).div_ceil(below) * indices
+    };
+    let switches = (1..=levels).map(of_level).sum();
+    Some(tree(&KARY_N_TREE, settings, levels, ports, [populated.into(), switches]))
 }
 
 fn tree(

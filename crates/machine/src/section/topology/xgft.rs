@@ -5,7 +5,7 @@ use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::greatest_divisor;
-use crate::setting::{Choice, Kind, settings};
+use crate::setting::{Choice, Kind, Setting, settings};
 use crate::values::Values;
 use flitway_wiring::routing::RoutingKind;
 use flitway_wiring::topology::{PORTS_MAX, TopologySettings};
@@ -19,7 +19,7 @@ pub(super) static XGFT: Row = Row {
     noun: "an xgft",
     own_routing: RoutingKind::DModK,
     links: Links::Levels,
-    settings: &[&DOWN, &UP, &NICS],
+    settings: &[&DOWN, &UP, &NICS, &POPULATED],
     shared: &[&LINKS],
     build,
 };
@@ -41,6 +41,12 @@ settings! {
     /// `rails` and `pods`. What processes of one server send each other goes over the network, too.
     NICS = "topology.nics", Kind::Count { min: 1, max: 64 }, default(1), for OF_KIND, example(4),
         source("NVIDIA, DGX SuperPOD reference architecture, 2023");
+
+    /// Nodes that an xgft or a k-ary n-tree is populated with: the first ones of all that fit. Switches below which there are
+    /// no nodes are not built, and ports down that lead to nobody stay free. All nodes that fit unless given; with `nics`,
+    /// whole pods.
+    pub(super) POPULATED = "topology.populated", Kind::Count { min: 1, max: 1 << 24 }, optional, for OF_KIND, example(100),
+        source("Flitway");
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
@@ -77,8 +83,17 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         numbers.iter().try_fold(1_u64, |product, &count| product.checked_mul(u64::from(count)))
     };
     check_pods(values, nics, product(&down[1..]), findings)?;
-    let nodes = product(&down);
-    let of_level = |level: usize| product(&down[level..])?.checked_mul(product(&up[..level])?);
+    let fit = product(&down);
+    let populated = values.count(&POPULATED);
+    if let Some(fit) = fit {
+        check_populated(values, &DOWN, fit, findings)?;
+        check_whole_pods(values, [nics, nics * down[0]], findings)?;
+    }
+    let nodes = populated.map_or(fit, |nodes| Some(nodes.into()));
+    // Those with nodes below.
+    let subtrees =
+        |level: usize| nodes.zip(product(&down[..level])).map(|(nodes, below)| nodes.div_ceil(below));
+    let of_level = |level: usize| subtrees(level)?.checked_mul(product(&up[..level])?);
     let switches = (1..=levels).try_fold(0_u64, |sum, level| sum.checked_add(of_level(level)?));
     let rule = format!(
         "{} nodes below, level by level",
@@ -91,13 +106,41 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
     };
     let ports = (0..levels).map(ports).max().unwrap_or(0);
     let classes: Vec<String> = (1..levels).map(|level| format!("level-{level}")).collect();
+    let has_parallel_links = links.iter().any(|&count| count > 1);
+    let settings = TopologySettings::Xgft { down, up, cables: links, nics, populated };
     Some(Topology {
         wired_classes: classes.clone(),
         classes,
         ports,
-        has_parallel_links: links.iter().any(|&count| count > 1),
-        ..Topology::plain(&XGFT, TopologySettings::Xgft { down, up, cables: links, nics }, nodes, switches)
+        has_parallel_links,
+        ..Topology::plain(&XGFT, settings, nodes, switches)
     })
+}
+
+/// A tree of the size that `sized` says has no more nodes than `fit`.
+pub(super) fn check_populated(
+    values: &Values,
+    sized: &'static Setting,
+    fit: u64,
+    findings: &mut Diagnostics,
+) -> Option<()> {
+    let Some(nodes) = values.count(&POPULATED).filter(|&nodes| u64::from(nodes) > fit) else {
+        return Some(());
+    };
+    let message = format!("`{}` is {nodes}, and {fit} nodes fit", POPULATED.path);
+    let problem = values.conflict(Code::OutOfRange, &[&POPULATED, sized], message);
+    findings.push(problem.expected(format!("up to {fit} nodes, or a larger tree")));
+    None
+}
+
+/// Servers with several NICs are there by pods.
+fn check_whole_pods(values: &Values, [nics, pod]: [u32; 2], findings: &mut Diagnostics) -> Option<()> {
+    let populated = values.count(&POPULATED).filter(|nodes| nics > 1 && !nodes.is_multiple_of(pod));
+    let Some(nodes) = populated else { return Some(()) };
+    let message = format!("`{}` is {nodes}, and a pod has {pod} nodes", POPULATED.path);
+    let problem = values.conflict(Code::OutOfRange, &[&POPULATED, &DOWN], message);
+    findings.push(problem.expected(format!("a multiple of {pod}: whole pods")));
+    None
 }
 
 /// Servers with several NICs fill pods of as many leaf switches.

@@ -98,7 +98,11 @@ fn xgft(dice: &mut Dice) -> TopologySettings {
         (vec![2, 2, 2], vec![1, 2, 1], 2),
         (vec![3], vec![1], 1),
     ]);
-    TopologySettings::Xgft { down, up, cables: vec![dice.between(1, 2)], nics }
+    let cables = vec![dice.between(1, 2)];
+    // Some are partly populated, which draws nothing.
+    let all: u32 = down.iter().product();
+    let populated = (nics == 1 && cables == [1] && down.len() > 1).then(|| (all - down[0] - 1).max(2));
+    TopologySettings::Xgft { down, up, cables, nics, populated }
 }
 
 /// A frame, a group, or two groups under root switches, of small chips.

@@ -55,7 +55,7 @@ record!(TestNicSettings { window, room, gap });
 choice!(TopologySettings {
     FatTree { ports, levels },
     KaryNTree { arity, levels },
-    Xgft { down, up, cables, nics },
+    Xgft { down, up, cables, nics, populated },
     ThTree(settings),
     Mesh { dimensions, nodes_per_switch },
     Torus { dimensions, nodes_per_switch },
