@@ -7,6 +7,7 @@ use flitway_report::faults::{About, Explained, FaultsResult};
 use flitway_report::link_counts::LinkCounts;
 use flitway_report::page::time;
 use flitway_report::shown::load;
+use flitway_wiring::topology::Names;
 use std::fmt::Write;
 
 /// Lines of the log about ports that are shown; the rest is in the result.
@@ -14,7 +15,11 @@ const PORTS: usize = 8;
 
 /// What came of faults: what was lost, what links made up for, how much got through before, during and after,
 /// and the log of the manager.
-pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters, links: &[LinkCounts]) -> String {
+pub(crate) fn text(
+    faults: &FaultsResult,
+    (link, links): (&LinkCounters, &[LinkCounts]),
+    names: &Names,
+) -> String {
     let FaultsResult { created, delivered, lost, pairs, .. } = faults;
     let under_way = created.saturating_sub(delivered + lost.sum());
     let mut text = format!(
@@ -29,8 +34,9 @@ pub(crate) fn text(faults: &FaultsResult, link: &LinkCounters, links: &[LinkCoun
     } else {
         add("lost for good", &format!("{}: {}", lost.sum(), causes(lost)));
         // One packet alone tells nothing of a time.
-        let longest = faults.longest.filter(|(.., nanos)| *nanos > 0.0);
-        let longest = longest.map_or_else(String::new, |(source, destination, nanos)| {
+        let longest = faults.longest.filter(|(_, nanos)| *nanos > 0.0);
+        let longest = longest.map_or_else(String::new, |(nodes, nanos)| {
+            let [source, destination] = nodes.map(|node| names.node(node));
             format!("; longest from node {source} to {destination}, for {}", time(nanos))
         });
         add("", &format!("{} of nodes lost packets{longest}", plural(*pairs, "pair", "s")));

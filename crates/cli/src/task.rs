@@ -4,7 +4,7 @@ use crate::args::RunArguments;
 use crate::counters;
 use crate::failure::Failure;
 use crate::inputs;
-use crate::layout::broken;
+use crate::layout::{broken, fitted};
 use crate::output::{Targets, colour, manner, say, warn};
 use crate::progress::{Goal, Line, Pace, stop_flag};
 use crate::remarks;
@@ -168,7 +168,14 @@ impl<W: Tasks> Task<'_, W> {
             let text = match &point.faults {
                 Some(faults) => {
                     let at = if at.is_empty() { at } else { format!("{}:\n", at.trim_end_matches(", ")) };
-                    Some(format!("\n{at}{}", crate::faults::text(faults, &point.link, &point.links)))
+                    Some(format!(
+                        "\n{at}{}",
+                        crate::faults::text(
+                            faults,
+                            (&point.link, &point.links),
+                            self.session.fabric().topology().names()
+                        )
+                    ))
                 }
                 None => crate::faults::links(&point.link, &point.links, &at),
             };
@@ -259,7 +266,7 @@ pub(crate) fn no_deadlock(points: &[Point]) -> Result<(), Failure> {
     let Some(ring) = points.iter().find_map(|point| point.deadlock.as_ref()) else { return Ok(()) };
     let lines: Vec<String> = ring.iter().map(ToString::to_string).collect();
     let what = "packets wait for each other for ever: each of these for the next, and the last for the first";
-    Err(Failure::Fault(format!("fault: {what}\n  {}", lines.join("\n  "))))
+    Err(Failure::Fault(fitted(&format!("fault: {what}\n  {}", lines.join("\n  ")), 4)))
 }
 
 /// Prints to standard output, unless the result goes there. When nobody reads any more, a run whose result goes to a file

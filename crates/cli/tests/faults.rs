@@ -369,7 +369,7 @@ fn lanes_work_at_the_rate_at_which_a_test_finds_no_error() {
     };
     refused(
         "lanes(link=\"node 3\", errors=1e-3)",
-        "read 1 bit error rates, expected 3: one at 14, 10, 5 Gbit/s each",
+        "read 1 bit error rate, expected 3: one at 14, 10, 5 Gbit/s each",
     );
     refused("lanes(link=\"node 3\", errors=1e-3+0+0, rate=10)", "nothing beside `rate`");
 }

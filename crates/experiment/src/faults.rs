@@ -40,7 +40,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
 
 const LINK: Parameter = Parameter {
     name: "link",
-    expected: "one of its ends, `node 12` or `switch 5 port 7`",
+    expected: "one of its ends, by number or by name in the graph file: `node 12` or `switch 5 port 7`",
     default: Some(""),
     doc: "The link, by one of its ends.",
 };
@@ -179,8 +179,8 @@ const MANAGER: Entry = Entry {
     aliases: &[],
     doc: "who looks after the network, and how fast",
     details: "It reads the states of all links every so often, over management of its own, and writes tables that avoid what is \
-              down, where the routing has such tables (`rtb`, and in other trees `d-mod-k` and `s-mod-k`). Unless a rule says \
-              otherwise it reads every 10 us, and new tables count 50 us later. It reads the counters of CRC errors, too, and notes a \
+              down, where the routing has such tables (`rtb`, `up-down`, and in other trees `d-mod-k` and `s-mod-k`). Unless a rule \
+              says otherwise it reads every 10 us, and new tables count 50 us later. It reads the counters of CRC errors, too, and notes a \
               port that has counted `errors` or more since the last reading, once as long as that goes on.",
     parameters: &[
         Parameter {
@@ -199,7 +199,7 @@ const MANAGER: Entry = Entry {
             name: "errors",
             expected: "a number from 1 on",
             default: Some("16"),
-            doc: "So many new CRC errors in a reading are noted. The default is \\[assumed\\].",
+            doc: "So many new CRC errors in a reading are noted. The default is [assumed].",
         },
     ],
 };

@@ -24,7 +24,7 @@ mod foreign;
 mod spots;
 pub(crate) mod statement;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -131,6 +131,8 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
         findings: Diagnostics::default(),
     };
     let (mut links, mut servers, mut spots) = (Vec::new(), Vec::new(), Vec::new());
+    // With what lines begin that are not understood.
+    let mut wrong: BTreeSet<&str> = BTreeSet::new();
     let mut start = 0;
     for line in source.text.split_inclusive('\n') {
         match statement::read(line, start) {
@@ -140,14 +142,22 @@ pub(crate) fn parse(name: &str, text: String, findings: &mut Diagnostics) -> Opt
             Ok(Some(Statement::Link(link))) => links.push(link),
             Ok(Some(Statement::At(spot))) => spots.push(spot),
             Ok(None) => {}
-            Err(problem) => reader.findings.push(problem.into_diagnostic(&source)),
+            Err(problem) => {
+                wrong.extend(line.split_whitespace().next());
+                reader.findings.push(problem.into_diagnostic(&source));
+            }
         }
         start += line.len();
         if reader.findings.has_more() {
             break;
         }
     }
-    let spots = reader.spots(&spots);
+    // What a line would have declared is not missing elsewhere.
+    if ["switch", "node"].iter().any(|keyword| wrong.contains(keyword)) {
+        findings.extend(reader.findings);
+        return None;
+    }
+    let spots = if wrong.contains("at") { Vec::new() } else { reader.spots(&spots) };
     let file = GraphFile { spots, ..reader.wire(links, servers) };
     let is_right = !reader.findings.has_errors();
     findings.extend(reader.findings);
@@ -488,6 +498,30 @@ mod tests {
         ] {
             let problem = servers(lines).unwrap_err();
             assert!(problem.contains(told), "{problem}");
+        }
+    }
+
+    /// Names that a line would have declared are not missing where they are used.
+    #[test]
+    fn a_wrong_name_hides_no_others() {
+        let problems = read("switch a b\u{e9} c\nnode n\nlink n - a:0\nlink a:1 - c:0").unwrap_err();
+        assert!(problems.contains("is not a name") && !problems.contains("nothing is named"), "{problems}");
+        let places =
+            read("switch a b\nnode n\nlink n - a:0\nlink a:1 - b:1\nat a 0 x\nat b 1 0").unwrap_err();
+        assert!(places.contains("`x` is not a number") && !places.contains("has no line `at`"), "{places}");
+    }
+
+    #[test]
+    fn a_class_ends_the_line_of_its_link() {
+        let link = |rest: &str| read(&format!("switch a b\nnode n\nlink n - a:0\nlink a:1 - b:1 {rest}"));
+        assert_eq!(link("12 m class trunk").unwrap().class(1), Some("trunk"));
+        for (rest, told) in [
+            ("12 m class", "the name behind `class` is missing"),
+            ("class", "the name behind `class` is missing"),
+            ("class trunk 12 m", "`12` stands behind `class NAME`, which ends the line"),
+        ] {
+            let problem = link(rest).unwrap_err();
+            assert!(problem.contains(told) && problem.contains("[class NAME]"), "{problem}");
         }
     }
 

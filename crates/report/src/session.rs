@@ -223,7 +223,8 @@ impl Session {
         self.worst.get_or_init(look).as_ref()
     }
 
-    /// A permutation whose pairs share no channel, as far as one is found; looked for once. `None` for a single node.
+    /// A permutation whose pairs share no channel, as far as one is found; looked for once. `None` for a single
+    /// node, and where ways are drawn.
     pub fn contention_free(&self) -> Option<&ContentionFree> {
         let look = || {
             let mut stream = Stream::new(self.seed, 0, Purpose::Permutation);

@@ -23,11 +23,11 @@ pub struct ContentionFree {
 }
 
 /// A permutation for `routing` whose pairs do not meet, as far as a search finds one; `draw` gives a number below its argument.
-/// `None` for a single node.
+/// `None` for a single node, and where ways are drawn.
 #[must_use]
 pub fn contention_free(routing: &Routing, mut draw: impl FnMut(u64) -> u64) -> Option<ContentionFree> {
     let nodes = routing.topology().nodes();
-    if nodes < 2 {
+    if nodes < 2 || routing.starts_max() > 1 {
         return None;
     }
     let mut map: Vec<u32> = (0..nodes).collect();

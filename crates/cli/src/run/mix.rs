@@ -60,7 +60,7 @@ fn text(session: &Session, workload: &MixWorkload, task: &MixTask, result: &MixR
     parts.push(beside(session, workload, task, &result.point));
     let (link, links) = (&result.point.link, &result.point.links);
     parts.extend(match &result.point.faults {
-        Some(faults) => Some(crate::faults::text(faults, link, links)),
+        Some(faults) => Some(crate::faults::text(faults, (link, links), session.fabric().topology().names())),
         None => crate::faults::links(link, links, ""),
     });
     // Each graph has told it.

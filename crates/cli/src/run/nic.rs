@@ -82,9 +82,10 @@ fn lines(
     }
     let size = size(result.choice.bytes);
     lines.extend(match &result.point.faults {
-        Some(faults) => {
-            Some(fitted(&crate::faults::text(faults, &result.counters.link, &result.point.links), 19))
-        }
+        Some(faults) => Some(fitted(
+            &crate::faults::text(faults, (&result.counters.link, &result.point.links), names_of(session)),
+            19,
+        )),
         None => links(&result.counters.link, &result.point.links, &format!("{size}{beside}: ")),
     });
     lines.extend(protocol(result));

@@ -89,7 +89,7 @@ fn lane_rates(machine: &Machine) -> Vec<u32> {
 }
 
 /// What breaks where links are not trained.
-const CAN: &str = "expected `down`, `bit-errors`, `corrupt` or `manager`";
+const CAN: &str = "expected `down`, `failures`, `bit-errors`, `corrupt` or `manager`";
 
 impl Fitter<'_> {
     fn cycle(&self, picos: u64) -> Cycle {
@@ -163,11 +163,13 @@ impl Fitter<'_> {
     fn tested(&self, lanes: &Lanes, good: Option<u32>, errors: &[u64]) -> Result<LaneStates, String> {
         if errors.len() != self.lane_rates.len() {
             let rates: Vec<String> = self.lane_rates.iter().map(ToString::to_string).collect();
-            let (read, expected) = (errors.len(), rates.len());
+            let expected = rates.len();
+            let read = match errors.len() {
+                1 => "1 bit error rate".to_owned(),
+                count => format!("{count} bit error rates"),
+            };
             let rates = rates.join(", ");
-            return Err(format!(
-                "read {read} bit error rates, expected {expected}: one at {rates} Gbit/s each"
-            ));
+            return Err(format!("read {read}, expected {expected}: one at {rates} Gbit/s each"));
         }
         let nanos = self.clock.nanos(f64::from(self.test));
         let wrong = |(&gigabits, &errors): (&u32, &u64)| nanos * f64::from(gigabits) * errors as f64 / 1e15;

@@ -97,7 +97,7 @@ mod tests {
             ("at a 0\n", "a switch and its two coordinates are expected"),
             ("at a 0 1 2\n", "a switch and its two coordinates are expected"),
             ("at a 0 left\n", "`left` is not a number"),
-            ("at a 0 NaN\n", "`NaN` is too far away"),
+            ("at a 0 NaN\n", "`NaN` is not a number"),
             ("at a 0 1e10\n", "`1e10` is too far away"),
         ] {
             let problem = read(lines).unwrap_err();

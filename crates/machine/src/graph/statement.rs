@@ -185,13 +185,13 @@ fn spot(keyword: &Name, words: &[Name]) -> Result<Spot, LineError> {
     check_name(&switch.text, &switch.span)?;
     let number = |word: &Name| match word.text.parse::<f64>() {
         Ok(number) if number.abs() <= COORDINATE_MAX => Ok(number),
-        Ok(_) => {
+        Ok(number) if !number.is_nan() => {
             let message = format!("`{}` is too far away", show(&word.text));
             let expected = format!("a number from -{COORDINATE_MAX} to {COORDINATE_MAX}");
             let error = LineError::new(word.span.clone(), message, expected);
             Err(LineError { code: Code::OutOfRange, ..error })
         }
-        Err(_) => {
+        Ok(_) | Err(_) => {
             Err(LineError::new(word.span.clone(), format!("`{}` is not a number", show(&word.text)), AT))
         }
     };
@@ -247,13 +247,21 @@ fn link(body: &str, start: usize, after: usize) -> Result<Link, LineError> {
 /// What of `text`, up to byte `end` of the file, stands before `class NAME`, where that ends, and the name.
 fn before_class(text: &str, end: usize) -> Result<(&str, usize, Option<String>), LineError> {
     let start = end - text.len();
-    match words(text, start).as_slice() {
-        [.., keyword, name] if keyword.text == "class" => {
+    let words = words(text, start);
+    let Some(place) = words.iter().position(|word| word.text == "class") else {
+        return Ok((text, end, None));
+    };
+    match &words[place..] {
+        [keyword, name] => {
             check_name(&name.text, &name.span)?;
             let before = text[..keyword.span.start - start].trim_end();
             Ok((before, start + before.len(), Some(name.text.clone())))
         }
-        _ => Ok((text, end, None)),
+        [_, _, more, ..] => {
+            let message = format!("`{}` stands behind `class NAME`, which ends the line", show(&more.text));
+            Err(LineError::new(more.span.start..end, message, LINK))
+        }
+        _ => Err(LineError::new(words[place].span.clone(), "the name behind `class` is missing", LINK)),
     }
 }
 

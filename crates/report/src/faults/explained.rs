@@ -43,12 +43,16 @@ impl Explained {
             evidence.links.iter().map(|(&link, &count)| (count, link)).rev().max_by_key(|it| it.0);
         let best_switch = evidence.affected().into_iter().rev().max_by_key(|it| it.0);
         let of_link = best_link.map_or(0, |it| it.0);
+        let alike = evidence.links.values().filter(|&&count| count == of_link).count();
         let (count, what) = match (best_switch, best_link) {
             (Some((count, (rail, switch))), _) if count > of_link => {
                 let in_rail = if fabric.rails > 1 { format!("rail {rail}, ") } else { String::new() };
                 (count, format!("{in_rail}switch {}", fabric.topology().names().switch(switch)))
             }
-            (_, Some((count, link))) => (count, evidence.words(link)),
+            (_, Some((count, link))) if alike == 1 => (count, evidence.words(link)),
+            (_, Some((count, link))) => {
+                (count, format!("{}, and as much each {} more", evidence.words(link), alike - 1))
+            }
             _ => return None,
         };
         Some(Explained { what, share: count as f64 / total as f64 })

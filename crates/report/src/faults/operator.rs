@@ -97,13 +97,25 @@ impl Operator {
         changes.iter().for_each(|it| _ = self.states.insert((it.component, it.port), it.state));
         let down = if changes.is_empty() { self.avoided.clone() } else { self.down() };
         let topology = self.routing.topology();
+        let end_of = |change: &LinkChange| end_at(topology, self.rails, change.component, change.port).1;
+        let touches = |change: &LinkChange, switch: SwitchId| {
+            let ends = topology.link_of(end_of(change)).map(|link| topology.links()[link.index()].ends);
+            ends.iter().flatten().any(|end| matches!(end, End::Switch(it, _) if *it == switch))
+        };
         // What explains the rest comes first.
         for switch in down.switches.iter().filter(|switch| !self.avoided.switches.contains(switch)) {
             let about = About::Switch(format!("switch {}", topology.names().switch(*switch)));
             let text = "dead: no link of it answers";
-            self.log.push(Entry { at: until, about, text: text.to_owned(), since: until });
+            let since =
+                changes.iter().filter(|change| touches(change, *switch)).map(|change| change.at).min();
+            self.log.push(Entry { at: until, about, text: text.to_owned(), since: since.unwrap_or(until) });
         }
-        self.log.extend(changes.iter().map(|change| Entry {
+        // What is dead tells nothing. In another rail the switch of that number may live.
+        let is_told = |change: &&LinkChange| match end_of(change) {
+            End::Switch(switch, _) => self.rails > 1 || !down.switches.contains(&switch),
+            End::Node(_) => true,
+        };
+        self.log.extend(changes.iter().filter(is_told).map(|change| Entry {
             at: until,
             about: About::Link(place(topology, self.rails, (change.component, change.port))),
             text: words(&change.state),
@@ -154,8 +166,8 @@ impl Operator {
             Ok((routing, holes)) => match simulation.reroute(at, &routing) {
                 Ok(()) if holes.is_empty() => (at, format!("tables avoid {avoids}")),
                 Ok(()) => {
-                    let holes = counted(holes.len(), "item", "s");
-                    (at, format!("tables avoid {avoids}; {holes} without a port"))
+                    let entries = if holes.len() == 1 { "entry" } else { "entries" };
+                    (at, format!("tables avoid {avoids}; {} {entries} without a port", holes.len()))
                 }
                 Err(error) => (now, format!("tables cannot be written: {error}")),
             },

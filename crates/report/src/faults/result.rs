@@ -23,7 +23,7 @@ pub struct FaultsResult {
     /// Pairs of nodes that have lost packets.
     pub pairs: u64,
     /// The pair that lost packets for the longest time, from its first loss to its last one, in nanoseconds.
-    pub longest: Option<(NodeId, NodeId, f64)>,
+    pub longest: Option<([NodeId; 2], f64)>,
     /// When the first thing broke, in nanoseconds; absent if nothing broke.
     pub broken_ns: Option<f64>,
     /// When the last link changed because of it, or tables that were written came to count, in nanoseconds; absent if more was
@@ -111,7 +111,7 @@ impl FaultsResult {
             lost,
             pairs: pairs.len() as u64,
             longest: longest.map(|(&(source, destination), [first, last])| {
-                (source, destination, nanos(Cycle(last.since(*first))))
+                ([source, destination], nanos(Cycle(last.since(*first))))
             }),
             broken_ns: has_broken.then(|| nanos(first)),
             changed_ns: is_over.then(|| nanos(changed)),
@@ -184,7 +184,7 @@ impl FaultsResult {
             },
         });
         let known = [
-            ("longest_ns", self.longest.map(|(.., time)| time)),
+            ("longest_ns", self.longest.map(|(_, time)| time)),
             ("broken_ns", self.broken_ns),
             ("changed_ns", self.changed_ns),
             ("settled_ns", self.settled_ns),
@@ -205,8 +205,8 @@ impl FaultsResult {
         if self.unmatched > 0 {
             value["unmatched"] = json!(self.unmatched);
         }
-        if let Some((source, destination, _)) = self.longest {
-            value["longest_pair"] = json!([source.0, destination.0]);
+        if let Some((nodes, _)) = self.longest {
+            value["longest_pair"] = json!(nodes.map(|node| node.0));
         }
         value
     }

@@ -100,10 +100,19 @@ pub(super) fn has_packets(points: &[Value]) -> bool {
     points.iter().any(|point| point["offered_load"].as_f64() != Some(0.0))
 }
 
+/// Whether packets of a point are lost for good.
+fn loses(point: &Value) -> bool {
+    let lost = point["faults"]["lost"].as_object();
+    lost.is_some_and(|lost| lost.values().any(|count| count.as_u64() > Some(0)))
+}
+
 /// What became of points that ended alike, for the same reason, for somebody who has never heard of it.
 pub(super) fn verdict(points: &[Value]) -> String {
     let Some(point) = points.first() else { return String::new() };
     match point["verdict"].as_str().unwrap_or("") {
+        "steady" if points.iter().any(loses) => {
+            "Steady, but packets are lost for good; what is left of them arrives.".to_owned()
+        }
         "steady" => "Steady: what is sent arrives, and the mean latency is known.".to_owned(),
         "saturated" => {
             let limit = match point["limit_link"].as_str() {

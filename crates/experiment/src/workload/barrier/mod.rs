@@ -29,7 +29,7 @@ pub(super) const KIND: Kind = Kind {
     selectors: &["barrier"],
     asks: Kind::is_selected,
     example: "all",
-    heading: "Barriers (--traffic, --packet, --arrival and --load then say what runs beside them)",
+    heading: "Barriers (--traffic, --packet, --arrival, --load: what runs beside them)",
     options: &[
         WorkloadOption::new(
             "barrier",

@@ -20,8 +20,9 @@ pub(super) static GRAPH: Row = Row {
 
 settings! {
     /// The graph file. Its path is relative to the machine file that names it; in a `--set`, to the current directory.
-    /// Lines are `switch NAME ...`, `node NAME ...` and `link END - END [LENGTH]`, where the end at a switch is
-    /// NAME:PORT; `s0..s7` declares s0 to s7; `#` begins a comment.
+    /// Lines are `switch NAME ...`, `node NAME ...` and `link END - END [LENGTH] [RATE] [back RATE] [class NAME]`, where the
+    /// end at a switch is NAME:PORT; `server NODE ...` says whose NICs the nodes are, `at SWITCH X Y` where a switch is
+    /// drawn; `s0..s7` declares s0 to s7; `#` begins a comment.
     FILE = "topology.file", Kind::Path, required, for OF_KIND, example("ring.graph"), source("Flitway");
 }
 

@@ -45,7 +45,7 @@ settings! {
     /// Nodes that an xgft or a k-ary n-tree is populated with: the first ones of all that fit. Switches below which there are
     /// no nodes are not built, and ports down that lead to nobody stay free. All nodes that fit unless given; with `nics`,
     /// whole pods.
-    pub(super) POPULATED = "topology.populated", Kind::Count { min: 1, max: 1 << 24 }, optional, for OF_KIND, example(100),
+    pub(super) POPULATED = "topology.populated", Kind::Count { min: 1, max: 1 << 24 }, optional, for OF_KIND, example(30),
         source("Flitway");
 }
 

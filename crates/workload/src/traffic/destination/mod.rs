@@ -237,6 +237,8 @@ pub enum Lack {
     },
     /// Ways that a search for the worst can follow.
     Ways,
+    /// One way for each pair of nodes.
+    OneWay,
 }
 
 impl fmt::Display for Misfit {
@@ -272,6 +274,7 @@ impl fmt::Display for Misfit {
                 write!(f, "two nodes {which} of the `{parts}`")
             }
             Lack::LeafNeighbors => f.write_str("a leaf switch that carries two nodes or more"),
+            Lack::OneWay => f.write_str("two nodes, and a routing that draws no ways"),
             Lack::Ways => f.write_str(
                 "channels between switches, and ways that do not depend on load and are not too many to be followed one by one",
             ),

@@ -27,8 +27,9 @@ pub(in super::super) const CONTENTION_FREE: Entry = Entry {
     ],
     doc: "random pairs that share no channel between switches",
     details: "Looked for among permutations for the routing of the machine: from one that the seed draws, destinations of two \
-              nodes are exchanged as long as no more pairs meet on the first of their ways. No node sends to itself. Beside \
-              `random-permutation` it shows what collisions of paths cost. Where the routing or the fabric leaves no such \
+              nodes are exchanged as long as no more pairs meet on the first of their ways. No node sends to itself. Near \
+              pairs meet less, so those that are found are nearer than random ones; beside `random-permutation` they show \
+              what collisions cost, and some hops. Not where ways are drawn (`valiant`, `multi-path`). Where the routing or the fabric leaves no such \
               permutation to be found, some pairs still meet; `flitway check --traffic contention-free` says on how many \
               channels.",
     parameters: &[],
@@ -60,7 +61,8 @@ impl Pattern for Searched {
         if shape.nodes < 2 {
             return Err(misfit(Lack::SecondNode));
         }
-        let map = shape.found.as_ref().ok_or(misfit(Lack::Ways))?;
+        let lack = if self.search == Search::WorstCase { Lack::Ways } else { Lack::OneWay };
+        let map = shape.found.as_ref().ok_or(misfit(lack))?;
         Ok(Destinations {
             nodes: shape.nodes,
             kind: Kind::Permutation(Permutation(map.iter().copied().collect())),
