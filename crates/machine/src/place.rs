@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// The end of a link that it is in `topology`, if something is wired there.
+    /// The end that it is in `topology`, whether something is wired there or not.
     ///
     /// # Errors
     /// What there is not.
@@ -54,16 +54,17 @@ impl Place {
         let other = match end {
             End::Node(node) => {
                 let (switch, port) = topology.home(node);
-                Some(End::Switch(switch, port))
+                End::Switch(switch, port)
             }
-            End::Switch(switch, port) => topology.wire(switch, port).map(|(_, other)| other),
+            End::Switch(switch, port) => {
+                let none = || {
+                    let name = topology.names().switch(switch);
+                    format!("nothing is wired to port {port} of switch {name}")
+                };
+                topology.wire(switch, port).ok_or_else(none)?.1
+            }
         };
-        match (end, other) {
-            (End::Switch(switch, port), None) => {
-                Err(format!("nothing is wired to port {port} of switch {}", topology.names().switch(switch)))
-            }
-            (_, other) => Ok([end, other.unwrap_or(end)]),
-        }
+        Ok([end, other])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fat trees, in both conventions.
 
-use super::xgft::{POPULATED, check_populated};
+use super::xgft::{POPULATED, check_populated, switches_of};
 use super::{Links, OF_KIND, Row, Topology, fits};
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
@@ -91,13 +91,8 @@ fn kary_n_tree(values: &Values, findings: &mut Diagnostics) -> Option<Topology> 
     // Of a tree by another name a part is known.
     let [down, mut up] = [0, 1].map(|_| vec![arity; levels as usize]);
     up[0] = 1;
+    let switches = switches_of(populated.into(), &down, &up)?;
     let settings = TopologySettings::Xgft { down, up, cables: vec![1], nics: 1, populated: Some(populated) };
-    // Those with nodes below, of each level.
-    let of_level = |level: u32| {
-        let [below, indices] = [level, level - 1].map(|levels| u64::from(arity).pow(levels));
-        u64::from(populated).div_ceil(below) * indices
-    };
-    let switches = (1..=levels).map(of_level).sum();
     Some(tree(&KARY_N_TREE, settings, levels, ports, [populated.into(), switches]))
 }
 

@@ -79,9 +79,6 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         return None;
     }
     let links_at = |level: usize| if level == 0 { 1 } else { links[level % links.len()] };
-    let product = |numbers: &[u32]| {
-        numbers.iter().try_fold(1_u64, |product, &count| product.checked_mul(u64::from(count)))
-    };
     check_pods(values, nics, product(&down[1..]), findings)?;
     let fit = product(&down);
     let populated = values.count(&POPULATED);
@@ -90,11 +87,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         check_whole_pods(values, [nics, nics * down[0]], findings)?;
     }
     let nodes = populated.map_or(fit, |nodes| Some(nodes.into()));
-    // Those with nodes below.
-    let subtrees =
-        |level: usize| nodes.zip(product(&down[..level])).map(|(nodes, below)| nodes.div_ceil(below));
-    let of_level = |level: usize| subtrees(level)?.checked_mul(product(&up[..level])?);
-    let switches = (1..=levels).try_fold(0_u64, |sum, level| sum.checked_add(of_level(level)?));
+    let switches = nodes.and_then(|nodes| switches_of(nodes, &down, &up));
     let rule = format!(
         "{} nodes below, level by level",
         down.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
@@ -115,6 +108,17 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<Topology> {
         has_parallel_links,
         ..Topology::plain(&XGFT, settings, nodes, switches)
     })
+}
+
+fn product(numbers: &[u32]) -> Option<u64> {
+    numbers.iter().try_fold(1, |product: u64, &count| product.checked_mul(count.into()))
+}
+
+/// Switches of a tree of so many nodes: of each level those that have some below. `None` if they are too many to count.
+pub(super) fn switches_of(nodes: u64, down: &[u32], up: &[u32]) -> Option<u64> {
+    let of_level =
+        |level: usize| nodes.div_ceil(product(&down[..level])?).checked_mul(product(&up[..level])?);
+    (1..=down.len()).try_fold(0_u64, |sum, level| sum.checked_add(of_level(level)?))
 }
 
 /// A tree of the size that `sized` says has no more nodes than `fit`.
