@@ -67,8 +67,8 @@ impl Page<'_> {
     pub fn html(&self) -> String {
         let numbers = Numbers::new(self.fabric);
         let title = format!("{} · Flitway", self.machine());
-        let (names, spots) = (self.switch_names(), self.switch_spots());
-        let given = Given { names: &names, spots: &spots };
+        let (names, spots) = (self.fabric.topology().names().switches(), self.switch_spots());
+        let given = Given { names, spots: &spots };
         let parts = ByParts::new(self.fabric, given);
         let picture = match &parts {
             Some(parts) => Some(sections::Picture::Parts(parts)),
@@ -77,13 +77,6 @@ impl Page<'_> {
         let body = sections::body(self, picture);
         let data = self.data(&numbers, parts.as_ref());
         document(&title, &body, &[("result", self.result), ("details", &data)], SCRIPT)
-    }
-
-    /// The names of the switches of a graph file.
-    fn switch_names(&self) -> Vec<String> {
-        let names = self.result.pointer("/machine/description/graph/switches");
-        let names = names.and_then(Value::as_array).into_iter().flatten();
-        names.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// Where a graph file says that its switches are drawn.
