@@ -8,7 +8,7 @@ use flitway_engine::Cycle;
 use flitway_fabric::observer::{Grant, Outputs, Passage, SwitchObserver};
 use flitway_fabric::{LossCause, ReplyLanes};
 use flitway_switch::tiled::{LaneOut, TiledSettings};
-use flitway_wiring::routing::{Arrival, Candidate, Selection};
+use flitway_wiring::routing::{Arrival, Candidate, Selection, select};
 use flitway_wiring::{PortId, SwitchId};
 use std::collections::VecDeque;
 use tile::{Moving, Tile, Waiting, choose};
@@ -211,6 +211,20 @@ impl Switch {
         candidates.retain(|candidate| {
             self.tiles.get(candidate.hop.port.index()).is_some_and(|tile| tile.port.is_some())
         });
+        let (source, destination) = (world.packets[packet].source, header.destination());
+        let injected = world.packets[packet].injected;
+        let is_escape = |it: &Candidate| world.routing().is_escape(self.here, it.hop);
+        let escapes: Vec<Candidate> = candidates.iter().copied().filter(is_escape).collect();
+        let active: Vec<Candidate> = escapes.iter().copied().filter(|it| self.is_active(it)).collect();
+        let likely = if active.is_empty() { &escapes } else { &active };
+        let number = match world.settings.selection {
+            Selection::Hashed => Some(select::of_flow(self.here, source, destination, likely.len())),
+            Selection::Random => Some(select::of_packet(self.here, source, injected, likely.len())),
+            Selection::First | Selection::LeastLoaded => None,
+        };
+        if let Some(number) = number {
+            candidates = likely.get(number).copied().into_iter().collect();
+        }
         let by_load = world.settings.selection == Selection::LeastLoaded;
         // Those that are no escapes go first, and need room that is certain.
         let private = world.settings.buffers.input.private;
@@ -223,7 +237,7 @@ impl Switch {
         };
         let cost = |candidate: &&Candidate| {
             let tile = &self.tiles[candidate.hop.port.index()];
-            let is_active = tile.port.as_ref().is_some_and(Port::is_active);
+            let is_active = self.is_active(candidate);
             let load = tile.loads.iter().sum::<u32>() + self.told(**candidate, world);
             let load = load * routing.weight(**candidate);
             (!is_active, routing.is_escape(self.here, candidate.hop), load)
@@ -232,6 +246,11 @@ impl Switch {
         let way_out = self.way_out(&chosen, came % lanes, world);
         world.packets[packet].header = chosen.header;
         Some(way_out)
+    }
+
+    /// Whether the link of the output of `candidate` is active.
+    fn is_active(&self, candidate: &Candidate) -> bool {
+        self.tiles[candidate.hop.port.index()].port.as_ref().is_some_and(Port::is_active)
     }
 
     /// The output of `candidate`, and the virtual channel by which a packet on `lane` leaves by it.

@@ -127,19 +127,21 @@
 //!    cycle `t` counts.
 //! 2. *Packets received*, from the lowest input on; those that are accepted go on. The routing gives one or more outputs, each
 //!    with a class. With `selection` by load the packet takes the output of the least load, the first in the order of the
-//!    routing among equals, else the first one; outputs whose link is not active come after all others. A packet for which the
-//!    routing names no port that is wired is lost, and gives back its room in cycle `t`. The load of an output and VC are the
-//!    flits of the packets that have taken it and have not, as far as acknowledgements say, given back their room at the other
-//!    end of its link; that of an output is the sum over its VCs, and with it the load last told of the port by which the way
-//!    goes on at the other end ([`Routing::beyond`](flitway_wiring::routing::Routing::beyond)). Some routings have a load
-//!    count several times ([`Routing::weight`](flitway_wiring::routing::Routing::weight)), and name outputs that are no
-//!    *escapes*
-//!    ([`Routing::is_escape`](flitway_wiring::routing::Routing::is_escape)). Such an output is taken only if its room is
-//!    certain: with the packet, the load of the output and VC is no more than the private part of the input buffer at the other
-//!    end. Of those that can be taken the ones that are no escapes come before the others. So who waits for an output that is
-//!    no escape waits for no room. With `lane` kept the packet goes out on the lane on which it came; by load on the lane of
-//!    the output and class that has the least load, of equals the first from the lane on which it came on, going round. Then it
-//!    waits in its input buffer, in the queue of its VC and of the column of its output.
+//!    routing among equals; outputs whose link is not active come after all others. *Hashed* it takes the one with the number
+//!    that the pair of nodes and the switch give ([`of_flow`](flitway_wiring::routing::select::of_flow)), *random* the one with
+//!    that of the packet and the switch ([`of_packet`](flitway_wiring::routing::select::of_packet)): among the escapes (see
+//!    below) whose link is active, or among all escapes if none is, in the order of the routing. Else it takes the first one. A
+//!    packet for which the routing names no port that is wired is lost, and gives back its room in cycle `t`. The load of an
+//!    output and VC are the flits of the packets that have taken it and have not, as far as acknowledgements say, given back
+//!    their room at the other end of its link; that of an output is the sum over its VCs, and with it the load last told of the
+//!    port by which the way goes on at the other end ([`Routing::beyond`](flitway_wiring::routing::Routing::beyond)). Some
+//!    routings have a load count several times ([`Routing::weight`](flitway_wiring::routing::Routing::weight)), and name
+//!    outputs that are no *escapes* ([`Routing::is_escape`](flitway_wiring::routing::Routing::is_escape)). Such an output is
+//!    taken only if its room is certain: with the packet, the load of the output and VC is no more than the private part of the
+//!    input buffer at the other end. Of those that can be taken the ones that are no escapes come before the others. So who
+//!    waits for an output that is no escape waits for no room. With `lane` kept the packet goes out on the lane on which it
+//!    came; by load on the lane of the output and class that has the least load, of equals the first from the lane on which it
+//!    came on, going round. Then it waits in its input buffer, in the queue of its VC and of the column of its output.
 //! 3. *Row buses.* That of input `i` is free if no flit goes over it in cycle `t`. A queue requests if the first packet in it
 //!    has room in its row buffer. An arbiter of the input chooses among the VCs of which a queue requests, then one of that
 //!    VC among the columns. The packet goes over the bus from cycle `t` on, its row buffer has it in cycle `t + row`.

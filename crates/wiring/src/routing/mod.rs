@@ -121,6 +121,11 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
         take(self.next(here, arrival, header));
     }
 
+    /// Whether packets have several candidates somewhere.
+    fn has_choice(&self) -> bool {
+        false
+    }
+
     /// Whether `hop` from `here` is an escape: packets of every state have such a candidate, and only these must be free of
     /// cyclic dependence (Duato, *IEEE Trans. Parallel and Distributed Systems* 4(12), 1993).
     fn is_escape(&self, here: SwitchId, hop: Hop) -> bool {
@@ -452,7 +457,9 @@ impl Routing {
     ) {
         match self.selection {
             Selection::First => take(self.relation.next(here, arrival, header)),
-            Selection::LeastLoaded => self.relation.candidates(here, arrival, header, &mut take),
+            Selection::Hashed | Selection::Random | Selection::LeastLoaded => {
+                self.relation.candidates(here, arrival, header, &mut take);
+            }
         }
     }
 
@@ -513,6 +520,12 @@ impl Routing {
     #[must_use]
     pub fn is_adaptive(&self) -> bool {
         self.relation.is_adaptive()
+    }
+
+    /// Whether packets go by what switches select.
+    #[must_use]
+    pub fn has_choice(&self) -> bool {
+        self.selection != Selection::First && self.relation.has_choice()
     }
 
     /// See [`Relation::weight`].

@@ -93,6 +93,10 @@ settings! {
     SELECTION = "switch.selection", one of {
         /// The first one: packets of a pair of nodes keep their order.
         FIRST = "first",
+        /// One by a hash of source, destination and switch, as in ECMP: packets of a pair of nodes keep their order.
+        HASHED = "hashed",
+        /// One by a number drawn for each packet and switch: packets are sprayed, and may overtake each other.
+        RANDOM = "random",
         /// The one with the least load: flits of packets that have taken it and have not given back their room at the other
         /// end of its link. Packets may overtake each other.
         LEAST_LOADED = "least-loaded",
@@ -248,9 +252,11 @@ fn build(
     let arbiter = values.choice(&ARBITER).and_then(Arbitration::named);
     let selection = match values.choice(&SELECTION)? {
         LEAST_LOADED => Selection::LeastLoaded,
+        HASHED => Selection::Hashed,
+        RANDOM => Selection::Random,
         _ => Selection::First,
     };
-    if selection == Selection::First {
+    if !selection.is_by_load() {
         check_selection(values, Ok((&SELECTION, LEAST_LOADED)), surroundings, findings);
     }
     let lane = if values.choice(&LANE)? == LANE_BY_LOAD { LaneOut::LeastLoaded } else { LaneOut::Kept };

@@ -66,7 +66,7 @@ record!(TiledSettings {
 });
 record!(TiledBuffers { input, row, column });
 record!(BufferSettings { flits, private });
-choice!(Selection { First, LeastLoaded });
+choice!(Selection { First, Hashed, Random, LeastLoaded });
 choice!(LaneOut { Kept, LeastLoaded });
 record!(TiledPipeline { receive, input, row, subswitch, column, output, link, transmit });
 record!(RetrySettings { window, sequence_bits, timeout, heartbeat });
@@ -169,7 +169,14 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32, slowest: u32) -> TiledSet
         vcs,
         buffers,
         arbiter: dice.pick(&Arbitration::ALL),
-        selection: dice.pick(&[Selection::First, Selection::LeastLoaded]),
+        selection: dice.pick(&[
+            Selection::First,
+            Selection::Hashed,
+            Selection::Random,
+            Selection::LeastLoaded,
+            Selection::LeastLoaded,
+            Selection::LeastLoaded,
+        ]),
         load_interval: dice.pick(&[1, 1, 2, 7, 16, 100]),
         lane: dice.pick(&[LaneOut::Kept, LaneOut::LeastLoaded]),
         lanes: dice.pick(&[LaneChoice::ByPacket, LaneChoice::ByPacket, LaneChoice::ByFlow]),

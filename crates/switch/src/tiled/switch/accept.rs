@@ -5,9 +5,9 @@ use crate::tiled::mask::Mask;
 use crate::tiled::settings::LaneOut;
 use crate::tiled::{Cx, Shared};
 use flitway_engine::Cycle;
-use flitway_fabric::observer::Observer;
+use flitway_fabric::observer::{Observer, PacketName};
 use flitway_wiring::PortId;
-use flitway_wiring::routing::{Arrival, Candidate, Header, Selection};
+use flitway_wiring::routing::{Arrival, Candidate, Header, Routing, Selection, select};
 use std::ops::Range;
 
 impl<M: Mask> Switch<M> {
@@ -20,6 +20,7 @@ impl<M: Mask> Switch<M> {
             return;
         };
         let (header, vc, flits) = (state.header, usize::from(state.vc), u32::from(state.flits));
+        let name = state.name();
         let stamp = state.stamp();
         let it = &mut self.inputs[input];
         let slot = pools.states.unlink(&mut it.coming);
@@ -39,7 +40,7 @@ impl<M: Mask> Switch<M> {
         if shared.is_unreliable() {
             self.outputs[input].note_accepted(flits);
         }
-        let (candidate, out_vc) = self.take_output(shared, now, input, (header, vc, flits));
+        let (candidate, out_vc) = self.take_output(shared, now, input, (header, vc, flits), name);
         if self.output_at(candidate.hop.port).is_none() {
             return self.lose_without_route(cx, now, input, slot);
         }
@@ -68,6 +69,7 @@ impl<M: Mask> Switch<M> {
         now: Cycle,
         input: usize,
         (header, vc, flits): (Header, usize, u32),
+        name: PacketName,
     ) -> (Candidate, usize) {
         let arrival = Arrival { port: PortId::new(input), class: (vc / shared.lanes) as u8 };
         let lane = vc % shared.lanes;
@@ -76,6 +78,16 @@ impl<M: Mask> Switch<M> {
                 self.adaptive(shared, now, (arrival, header), (lane, flits))
             }
             Selection::LeastLoaded => self.least_loaded(shared, now, arrival, header),
+            Selection::Hashed => {
+                let PacketName { source, .. } = name;
+                let chosen = |count| select::of_flow(self.here, source, header.destination(), count);
+                self.drawn(shared.routings.at(now), arrival, header, chosen)
+            }
+            Selection::Random => {
+                let PacketName { source, injected } = name;
+                let chosen = |count| select::of_packet(self.here, source, injected.0, count);
+                self.drawn(shared.routings.at(now), arrival, header, chosen)
+            }
             Selection::First => shared.routings.at(now).first(self.here, arrival, header),
         };
         let vc = self.output_at(candidate.hop.port).map(|output| output.vc_out(shared, now, candidate, lane));
@@ -86,6 +98,40 @@ impl<M: Mask> Switch<M> {
     #[inline]
     fn output_at(&mut self, port: PortId) -> Option<&mut Output> {
         self.outputs.get_mut(port.index()).filter(|output| output.sender.is_some())
+    }
+
+    /// The one whose number `chosen` says of so many escapes whose link is active; of all escapes, if none is.
+    fn drawn(
+        &self,
+        routing: &Routing,
+        arrival: Arrival,
+        header: Header,
+        chosen: impl Fn(usize) -> usize,
+    ) -> Candidate {
+        let can_be_taken = |it: &Candidate, must_be_active: bool| {
+            let sender = self.outputs.get(it.hop.port.index()).and_then(|output| output.sender.as_ref());
+            sender.is_some_and(|sender| !must_be_active || sender.is_active())
+                && routing.is_escape(self.here, it.hop)
+        };
+        for must_be_active in [true, false] {
+            let mut count = 0;
+            routing.candidates(self.here, arrival, header, |it| {
+                count += usize::from(can_be_taken(&it, must_be_active));
+            });
+            let mut left = if count == 0 { continue } else { chosen(count) };
+            let mut found = None;
+            routing.candidates(self.here, arrival, header, |it| {
+                if can_be_taken(&it, must_be_active) {
+                    found = found.or((left == 0).then_some(it));
+                    left = left.wrapping_sub(1);
+                }
+            });
+            if let Some(found) = found {
+                return found;
+            }
+        }
+        // None is wired: it has nowhere to go.
+        routing.first(self.here, arrival, header)
     }
 
     /// The candidate whose output has the least load, the first of equals.
