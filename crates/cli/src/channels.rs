@@ -187,11 +187,22 @@ pub(crate) fn loads_section(
     };
     format!(
         "Channels\nexpected loads of {pattern} traffic at load 1, if there were room for all of it; 1 is a flit in every cycle\n\
-         {table}\n\nbusiest: {}{rest}\nthe busiest channel is full at load {:.4}; beyond that, those who send over it get no more\n{window}{}",
+         {table}\n\nbusiest: {}{rest}\n{}\n{window}{}",
         named.join(", "),
-        loads.bound,
+        full(loads),
         shortest(loads)
     )
+}
+
+/// When the fullest channel is full.
+fn full(loads: &ChannelLoads) -> String {
+    let bound = loads.bound;
+    if loads.are_shared {
+        return format!(
+            "switches select among outputs; if each of these got an equal part, the busiest channel would be full at load {bound:.4}"
+        );
+    }
+    format!("the busiest channel is full at load {bound:.4}; beyond that, those who send over it get no more")
 }
 
 /// What windows of packets allow, where they are why channels are full below their rate.
@@ -204,15 +215,16 @@ fn window(allowed: Allowed) -> String {
 }
 
 /// What was found to be the worst permutation.
-pub(crate) fn worst_line(worst: &Worst, names: &Names) -> String {
+pub(crate) fn worst_line(worst: &Worst, selects: bool, names: &Names) -> String {
     let Worst { channel, load, is_exact, .. } = worst;
     let sure = if *is_exact {
         "no permutation loads a channel more"
     } else {
         "found by exchanging pairs: others may load a channel more"
     };
+    let by = if selects { "\nby the first outputs alone, among which switches select" } else { "" };
     format!(
-        "\nworst permutation: {} has to carry {load:.4} flits a cycle at load 1; {sure}",
+        "\nworst permutation: {} has to carry {load:.4} flits a cycle at load 1; {sure}{by}",
         names.end(*channel)
     )
 }

@@ -99,8 +99,9 @@ fn shown(session: &Session, examination: &Examination) -> String {
     let Examination { facts, bill, cabling, waiting, headroom, pattern, loads, worst, shared } = examination;
     let names = session.fabric().topology().names();
     let waiting = waiting_section(session, waiting.as_ref(), *headroom, names);
+    let selects = loads.as_ref().is_some_and(|loads| loads.are_shared);
     let loads = loads_section(pattern, loads.as_ref(), session.fabric(), names);
-    let worst = worst.as_ref().map_or_else(String::new, |worst| worst_line(worst, names));
+    let worst = worst.as_ref().map_or_else(String::new, |worst| worst_line(worst, selects, names));
     let shared = shared.map_or_else(String::new, shared_line);
     let cabling = cabling_section(cabling.as_ref(), names);
     let cost = cost_section(session.fabric());

@@ -48,7 +48,8 @@ pub(crate) fn traffic_header(
         let zero_load = session.machine().clock.nanos(theory.zero_load_cycles);
         let _ = write!(
             text,
-            "\ntheory: zero-load latency {zero_load:.0} ns in the mean; the busiest channel, {}, is full at load {:.3}",
+            "\ntheory: zero-load latency {zero_load:.0} ns in the mean; the busiest channel{}, {}, is full at load {:.3}",
+            if theory.selects { " of a node" } else { "" },
             theory.first_full(),
             theory.channel_bound
         );

@@ -11,7 +11,7 @@ use flitway_fabric::{Fabric, ReplyLanes};
 use flitway_machine::Machine;
 use flitway_wiring::Destination;
 use flitway_wiring::NodeId;
-use flitway_wiring::dependency::{Channel, Cycle, Dependencies, Dependency, Loss, Lost, Verdict};
+use flitway_wiring::dependency::{Channel, Cycle, Dependencies, Dependency, Loads, Loss, Lost, Verdict};
 use flitway_wiring::routing::load_of_shortest;
 use flitway_wiring::topology::{End, Topology};
 use flitway_workload::traffic::Traffic;
@@ -239,6 +239,9 @@ pub struct ChannelLoads {
     pub max: f64,
     /// The offered load at which the fullest channel is full, at most 1.
     pub bound: f64,
+    /// Whether switches select among outputs, and each was given an equal part of what comes there: then `bound` is no limit,
+    /// as switches that select by load can share it out better.
+    pub are_shared: bool,
     /// That load if all ways were shortest ones, balanced, whether or not packets could then wait for each other for ever; no
     /// less than `bound`, unless packets go by way of others. `None` where channels between switches have several rates.
     pub shortest_bound: Option<f64>,
@@ -298,8 +301,9 @@ impl ChannelLoads {
             return None;
         }
         let weight = |source: NodeId, node: NodeId| traffic.weight(source, node);
+        let Loads { of, are_shared } = waiting.dependencies.loads(weight);
         let mut loads: Vec<(End, f64)> = Vec::new();
-        for (channel, load) in waiting.dependencies.loads(weight) {
+        for (channel, load) in of {
             match loads.last_mut() {
                 Some((sender, total)) if *sender == channel.sender => *total += load,
                 _ => loads.push((channel.sender, load)),
@@ -329,6 +333,7 @@ impl ChannelLoads {
             mean: loads.iter().map(|&(_, load)| load).sum::<f64>() / loads.len() as f64,
             max: loads.iter().map(|&(_, load)| load).fold(0.0, f64::max),
             bound: bound_of_routing,
+            are_shared,
             shortest_bound: shortest,
             has_rates: has_rates(fabric) || window.is_some(),
             window,
@@ -369,6 +374,9 @@ impl ChannelLoads {
             "busiest": self.busiest.iter().copied().map(end_json).collect::<Vec<_>>(),
             "busiest_count": self.busiest_count,
         });
+        if self.are_shared {
+            value["evenly"] = json!(true);
+        }
         if let Some(Allowed { answered, alone }) = self.window {
             value["window"] = json!({ "answered": answered, "alone": alone });
         }

@@ -27,13 +27,17 @@ use serde_json::{Value, json};
 pub struct Theory {
     /// Mean packet latency in cycles when nothing is in the way.
     pub zero_load_cycles: f64,
-    /// The offered load at which the busiest channel is full: a fraction of the injection rate, at most 1.
+    /// The offered load at which the busiest channel is full: a fraction of the injection rate, at most 1. Of channels out of
+    /// and into nodes alone, where switches [select](Theory::selects).
     pub channel_bound: f64,
+    /// Whether switches select among outputs, so that what channels between them carry is up to them.
+    pub selects: bool,
     /// The offered load at which the links between the halves of the nodes are full, if routes share them evenly: a fraction
     /// of the injection rate, which may exceed 1; infinite if nothing crosses. `None` for an irregular topology.
     pub bisection_bound: Option<f64>,
     /// Expected load of the fullest channel out of nodes, between switches and into nodes, when every node offers its full
-    /// injection rate, as a part of what each can carry. So at a lower load it is that fraction of it.
+    /// injection rate, as a part of what each can carry. So at a lower load it is that fraction of it. Zero between switches
+    /// that [select](Theory::selects).
     pub fullest: [f64; 3],
     /// What a switch with one FIFO per input accepts of uniform traffic; `None` unless it is that: a single switch with a
     /// single VC, uniform traffic, packets of one size.
@@ -55,6 +59,13 @@ impl Theory {
         } else {
             "into a node"
         }
+    }
+
+    /// [`fullest`](Theory::fullest), where it is known.
+    #[must_use]
+    pub(crate) fn expected(&self) -> [Option<f64>; 3] {
+        let [injection, network, ejection] = self.fullest.map(Some);
+        [injection, network.filter(|_| !self.selects), ejection]
     }
 
     /// The names of its numbers under `theory` in the result of a point, and their units.
@@ -123,12 +134,17 @@ impl Theory {
             sent_by.push(sums.sent);
         }
         let Sums { latency, weights, across, .. } = sums;
-        let fullest = fullest_of(fabric, (&ways.first, &loads.of_channels()), &sent_by, flits);
+        let mut fullest = fullest_of(fabric, (&ways.first, &loads.of_channels()), &sent_by, flits);
+        let selects = fabric.routing.has_choice();
+        if selects {
+            fullest[1] = 0.0;
+        }
         let bisection = bisection_flits(fabric);
         Some(Theory {
             zero_load_cycles: latency / weights,
             channel_bound: fullest.into_iter().fold(0.0, f64::max).recip().min(1.0),
             bisection_bound: bisection.map(|flits| flits / across[0].max(across[1])),
+            selects,
             fullest,
             head_of_line: head_of_line(fabric, traffic),
         })

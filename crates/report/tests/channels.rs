@@ -88,3 +88,18 @@ fn drawn_paths_spread_what_destinations_do_not() {
         assert!(is_near(bound("multi-path", pattern), 1.0), "{pattern}");
     }
 }
+
+/// An Elite4 takes any free link up, so that transposed pairs, of which four share a link by destination, all get through.
+#[test]
+fn where_switches_select_links_between_them_are_shared_evenly_and_are_no_bound() {
+    let (selected, theory) = loads("qsnet2-64", &[], "transpose");
+    let network: Vec<_> = selected.classes.iter().filter(|one| one.class != "node").collect();
+    assert!(network.iter().all(|one| is_near(one.max, 1.0)), "{network:?}");
+    assert!(selected.are_shared && is_near(selected.bound, 1.0), "{selected:?}");
+    assert!(theory.selects && is_near(theory.channel_bound, 1.0), "{theory:?}");
+    assert_eq!(theory.first_full(), "into a node");
+
+    let (first, theory) = loads("qsnet2-64", &["switch.selection=first"], "transpose");
+    assert!(!first.are_shared && is_near(first.bound, 0.25), "{first:?}");
+    assert!(!theory.selects && is_near(theory.channel_bound, 0.25), "{theory:?}");
+}

@@ -137,6 +137,16 @@ pub struct Dependencies {
     lost: Option<Lost>,
 }
 
+/// What flows through the channels: see [`Dependencies::loads`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loads {
+    /// The load of each channel.
+    pub of: Vec<(Channel, f64)>,
+    /// Whether switches select among outputs somewhere, each of which was given an equal part: what they will make of it is
+    /// up to them.
+    pub are_shared: bool,
+}
+
 impl Dependencies {
     /// The dependencies of packets between nodes.
     #[must_use]
@@ -233,19 +243,19 @@ impl Dependencies {
 
     /// The load of every channel, taken or not, where `weight` says what part of what a source sends goes to a
     /// destination, and every node sends as much as its channel carries: the fraction of its cycles that a channel is taken
-    /// for, if there were room for all of it.
+    /// for, if there were room for all of it. Where a switch selects among several outputs, each gets an equal part.
     ///
     /// # Panics
     /// If packets are [lost](Dependencies::lost).
-    pub fn loads(&self, weight: impl Fn(NodeId, NodeId) -> f64) -> impl Iterator<Item = (Channel, f64)> {
+    pub fn loads(&self, weight: impl Fn(NodeId, NodeId) -> f64) -> Loads {
         assert!(self.lost.is_none(), "what circles has no load: {:?}", self.lost);
-        let loads = if self.routing.is_plain() {
+        let (loads, are_shared) = if self.routing.is_plain() {
             loads::loads(&self.map, &self.routing, weight)
         } else {
-            loads::loads_of_ways(&self.map, &self.routing, weight)
+            (loads::loads_of_ways(&self.map, &self.routing, weight), false)
         };
         let wired = (0..).zip(loads).filter(|&(vertex, _)| self.map.is_wired(vertex));
-        wired.map(|(vertex, load)| (self.map.channel(vertex), load))
+        Loads { of: wired.map(|(vertex, load)| (self.map.channel(vertex), load)).collect(), are_shared }
     }
 
     /// Every dependency: a channel and one that it depends on.

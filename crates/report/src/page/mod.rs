@@ -160,7 +160,7 @@ impl Page<'_> {
                 "channel_bound": theory.channel_bound,
                 "bisection_bound": theory.bisection_bound.filter(|bound| bound.is_finite()),
                 "head_of_line": theory.head_of_line,
-                "fullest": theory.fullest,
+                "fullest": theory.expected(),
             });
         }
         if let Some(parts) = parts {

@@ -136,7 +136,9 @@ const stageRows = () => {
   }
   if (of) {
     // Theory: fixed routes give the load that is expected of the busiest channel of each stage, as far as it is possible.
-    const expected = (stage) => details.theory ? Math.min(1, details.theory.fullest[stage] * point.offered_load) : undefined;
+    // Null between switches that select.
+    const fullest = (stage) => details.theory?.fullest[stage] ?? undefined;
+    const expected = (stage) => fullest(stage) === undefined ? undefined : Math.min(1, fullest(stage) * point.offered_load);
     rows.push(["Injection: out of nodes", 1, of.injection.mean_share, of.injection.max_share, expected(0)]);
     if (of.network) rows.push(["Network: between switches", 1, of.network.mean_share, of.network.max_share, expected(1)]);
     rows.push(["Ejection: into nodes", 1, of.ejection.mean_share, of.ejection.max_share, expected(2)]);

@@ -197,7 +197,11 @@ fn summary(page: &Page<'_>) -> String {
     }
     tiles.push_str(&mean_tile(points));
     if let Some(theory) = page.theory {
-        let note = "theory: then the busiest channel is full";
+        let note = if theory.selects {
+            "theory: then the busiest channel of a node is full"
+        } else {
+            "theory: then the busiest channel is full"
+        };
         tiles.push_str(&tile("Channel bound", &format!("{:.3}", theory.channel_bound), note));
         if let Some(bound) = theory.bisection_bound.filter(|bound| bound.is_finite()) {
             let note = "theory: then the links between halves are full";

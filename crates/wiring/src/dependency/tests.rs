@@ -260,7 +260,7 @@ fn the_load_of_a_channel_is_that_of_the_pairs_that_take_it() {
                 *expected.entry(channel).or_default() += weight(source, node);
             }
         }
-        let loads: Vec<_> = Dependencies::of(&routing).loads(weight).collect();
+        let loads = Dependencies::of(&routing).loads(weight).of;
         let links = routing.topology().links();
         let channels = links.iter().map(|link| if link.is_one_way { 1 } else { 2 }).sum::<u32>();
         let nodes = routing.topology().nodes();

@@ -197,6 +197,8 @@ pub(super) struct Step {
 pub(super) enum Along {
     /// Those that switches may select.
     Candidates,
+    /// The same for each destination by itself.
+    Each,
     /// The first candidates.
     First,
 }
@@ -270,7 +272,9 @@ impl<'a> Walker<'a> {
             done += 1;
             hops.clear();
             match along {
-                Along::Candidates => routing.candidates(here, arrival, header, |next| hops.push(next)),
+                Along::Candidates | Along::Each => {
+                    routing.candidates(here, arrival, header, |next| hops.push(next))
+                }
                 Along::First => routing.candidates_of_first(here, arrival, header, |next| hops.push(next)),
             }
             let stray = |how| Some(Lost { source, destination, how });
@@ -346,7 +350,7 @@ impl<'a> Walker<'a> {
         for (here, nodes) in senders.iter() {
             let alike = match along {
                 Along::Candidates => routing.alike(*here, destination),
-                Along::First => destination.0..destination.0 + 1,
+                Along::Each | Along::First => destination.0..destination.0 + 1,
             };
             if alike.start != destination.0 {
                 continue;

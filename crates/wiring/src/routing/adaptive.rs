@@ -72,6 +72,10 @@ impl Relation for Adaptive {
         Candidate { hop: Hop { port, class: ESCAPE }, header }
     }
 
+    fn has_choice(&self) -> bool {
+        true
+    }
+
     fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
         take(self.next(here, arrival, header));
         let (target, _) = self.exits[header.destination().index()];

@@ -158,6 +158,10 @@ impl Relation for Around {
         self.other(here, arrival, header)
     }
 
+    fn has_choice(&self) -> bool {
+        self.own.has_choice()
+    }
+
     fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
         let mut any = false;
         self.own.candidates(here, arrival, header, &mut |it| {

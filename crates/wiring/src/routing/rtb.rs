@@ -166,6 +166,10 @@ impl Relation for Rtb {
         Candidate { hop: Hop { port, class: 0 }, header }
     }
 
+    fn has_choice(&self) -> bool {
+        true
+    }
+
     fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
         let (ports, turn) = self.active(here, arrival, header.destination());
         if ports.is_empty() {

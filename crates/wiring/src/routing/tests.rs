@@ -200,7 +200,9 @@ pub(super) fn busiest(routing: &Routing) -> f64 {
         End::Node(_) => false,
     };
     let mut by_sender: BTreeMap<End, f64> = BTreeMap::new();
-    for (channel, load) in loads.loads(|_, _| 1.0).filter(|(channel, _)| is_between(channel.sender)) {
+    for (channel, load) in
+        loads.loads(|_, _| 1.0).of.into_iter().filter(|(channel, _)| is_between(channel.sender))
+    {
         *by_sender.entry(channel.sender).or_default() += load;
     }
     by_sender.into_values().fold(0.0, f64::max)
@@ -414,7 +416,7 @@ fn adversarial_traffic_in_a_dragonfly_has_one_link_of_a_group_under_minimal_rout
     let routing = routing(RoutingKind::Minimal, &dragonfly(9, [4, 2, 2], Arrangement::PalmTree));
     let dependencies = crate::dependency::Dependencies::of(&routing);
     let to_next = |source: NodeId, node: NodeId| f64::from(u8::from((source.0 + 8) % 72 == node.0));
-    let max = dependencies.loads(to_next).map(|(_, load)| load).fold(0.0, f64::max);
+    let max = dependencies.loads(to_next).of.into_iter().map(|(_, load)| load).fold(0.0, f64::max);
     assert_eq!(max, 8.0);
 }
 
@@ -517,7 +519,7 @@ fn valiant_takes_any_traffic_at_half_the_load() {
     let max = |routing: &Routing, weight: &dyn Fn(NodeId, NodeId) -> f64| {
         let dependencies = crate::dependency::Dependencies::of(routing);
         let mut by_sender: BTreeMap<End, f64> = BTreeMap::new();
-        for (channel, load) in dependencies.loads(weight) {
+        for (channel, load) in dependencies.loads(weight).of {
             *by_sender.entry(channel.sender).or_default() += load;
         }
         by_sender.into_values().fold(0.0, f64::max)

@@ -87,6 +87,10 @@ impl<V: Intermediates> Relation for Ugal<V> {
         self.ways.next(here, arrival, if may_choose { header.in_phase(MINIMAL) } else { header })
     }
 
+    fn has_choice(&self) -> bool {
+        true
+    }
+
     fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
         let first = self.next(here, arrival, header);
         take(first);

@@ -31,6 +31,10 @@ impl Relation for Xgft {
     }
 
     /// On the way up every port is as good.
+    fn has_choice(&self) -> bool {
+        true
+    }
+
     fn candidates(&self, here: SwitchId, arrival: Arrival, header: Header, take: &mut dyn FnMut(Candidate)) {
         let first = self.next(here, arrival, header);
         take(first);
