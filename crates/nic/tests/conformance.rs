@@ -10,7 +10,7 @@ use flitway_engine::{Clock, Picos};
 use flitway_nic::NicModel;
 use flitway_nic::bounded::BoundedSettings;
 use flitway_nic::host::hyper_transport::HyperTransportSettings;
-use flitway_nic::host::program::{Completion, Operation, Program, Submission, Verb};
+use flitway_nic::host::program::{Collective, Completion, Operation, Program, Submission, Verb};
 use flitway_nic::host::{HostSettings, IdleTime, OnABus};
 use flitway_nic::ideal::IdealSettings;
 use flitway_nic::nap::NapSettings;
@@ -60,6 +60,7 @@ impl Program for Busy {
             tells_left: true,
             is_reliable: false,
             event: None,
+            collective: Collective::default(),
         };
         if completion.is_none() {
             for _ in 0..20 {

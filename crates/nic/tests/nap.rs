@@ -9,7 +9,7 @@ use flitway_engine::Picos;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::hyper_transport::HyperTransportSettings;
-use flitway_nic::host::program::{CompletionKind, Operation, Submission, Verb};
+use flitway_nic::host::program::{Collective, CompletionKind, Operation, Submission, Verb};
 use flitway_nic::host::story::Stage;
 use flitway_nic::nap::NapSettings;
 use flitway_wiring::NodeId;
@@ -69,6 +69,7 @@ fn send(node: u32, process: u8, bytes: u64) -> Operation {
         tells_left: false,
         is_reliable: false,
         event: None,
+        collective: Collective::default(),
     }
 }
 
@@ -103,6 +104,7 @@ fn random(dice: &mut Stream, node: u32, process: u8, number: u64) -> Operation {
         tells_left: pick(2) == 0,
         is_reliable: false,
         event: None,
+        collective: Collective::default(),
     }
 }
 

@@ -458,7 +458,7 @@ impl OnABus for ElanSettings {
         match verb {
             Verb::Put => &[Submission::Sten, Submission::Dma],
             Verb::Get | Verb::Send => &[Submission::Sten],
-            Verb::Load | Verb::Store | Verb::FetchAdd => &[],
+            Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Control | Verb::Event => &[],
         }
     }
 

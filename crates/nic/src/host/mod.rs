@@ -611,6 +611,11 @@ pub trait OnABus {
         false
     }
 
+    /// Whether operations can be parts of [collective](program::Collective) ones.
+    fn has_collectives(&self) -> bool {
+        false
+    }
+
     /// What it needs and does not have on a machine of so many rails, whose switches offer that.
     fn misses(&self, _: u32, _: &Offers) -> Option<&'static str> {
         None

@@ -408,6 +408,7 @@ impl OnABus for NapSettings {
         match verb {
             Verb::Send | Verb::Put | Verb::Get => (TRANSFER, "[assumed]"),
             Verb::Load | Verb::Store | Verb::FetchAdd => (WORD.into(), "a word, [assumed]"),
+            Verb::Control | Verb::Event => (0, "[assumed]"),
         }
     }
 
@@ -417,6 +418,7 @@ impl OnABus for NapSettings {
             Verb::Put => &[Submission::Rendezvous, Submission::Dma],
             Verb::Get => &[Submission::Dma],
             Verb::Load | Verb::Store | Verb::FetchAdd => &[Submission::Pio],
+            Verb::Control | Verb::Event => &[],
         }
     }
 
@@ -451,6 +453,7 @@ impl Device for Nap {
         match post.operation.verb {
             Verb::Send | Verb::Put | Verb::Get => self.post_descriptor(cx, process, post),
             Verb::Load | Verb::Store | Verb::FetchAdd => self.post_word(cx, process, post),
+            verb => panic!("operations are fitted to the NIC, which has no {verb:?}"),
         }
     }
 

@@ -4,7 +4,9 @@ use super::channel::{Descriptor, FOLLOW, GRANT};
 use super::{Content, DOORBELL, EVENT, Kind, Nap, NapContext, NapEvent, NapSettings, Peer, SLOT_HEAD, Slot};
 use crate::host::buffer::ReceiveBuffer;
 use crate::host::memory::Address;
-use crate::host::program::{Completion, CompletionKind, Operation, OperationId, Submission, Verb};
+use crate::host::program::{
+    Collective, Completion, CompletionKind, Operation, OperationId, Submission, Verb,
+};
 use crate::host::ring::Ring;
 use crate::host::story::Unit;
 use crate::host::transfer::{Arrivals, Header};
@@ -298,6 +300,7 @@ impl Nap {
                     tells_left: false,
                     is_reliable: false,
                     event: None,
+                    collective: Collective::default(),
                 };
                 Seen::Step(Box::new(Post { operation, number, story, step: GRANT }))
             }

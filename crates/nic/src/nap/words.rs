@@ -115,6 +115,7 @@ impl Nap {
             of_bytes: operation.bytes,
             from: (process, operation.here),
             event: None,
+            triggers: false,
             story: post.story,
         };
         let written = plus(cx.at, cx.bus.settings().burst_time());

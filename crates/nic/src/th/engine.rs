@@ -4,18 +4,18 @@ use super::connection::{Cutter, Saying};
 use super::end_to_end::{ContextUse, DataTag};
 use super::submission::From;
 use super::{
-    Job, MINI_PACKET, Outbound, Parcel, Purpose, REQUEST, Th, ThContext, ThEvent, ThSettings, Waiter,
+    CONTROL, Job, MINI_PACKET, Outbound, Parcel, Purpose, REQUEST, Th, ThContext, ThEvent, ThSettings, Waiter,
 };
 use crate::Place;
 use crate::host::atc::{Look, Page};
 use crate::host::bus::{self, Read, plus};
 use crate::host::memory::Address;
-use crate::host::program::{CompletionKind, Verb};
+use crate::host::program::{Collective, CompletionKind, Verb};
 use crate::host::story::{Stage, Story, Unit as In};
 use crate::host::transfer::{Carries, Content, Departures};
 use flitway_engine::Picos;
 use flitway_engine::random::{Purpose as RandomPurpose, Stream};
-use flitway_wiring::RailId;
+use flitway_wiring::{NodeId, RailId};
 use std::collections::VecDeque;
 
 /// The units, and what is on its way to the NIC ports.
@@ -40,6 +40,8 @@ pub(super) struct Engine {
 #[derive(Debug, Default)]
 struct Unit {
     is_busy: bool,
+    /// What is left of a collective descriptor: the next of its nodes, and those behind it.
+    rest: Option<Job>,
     /// Those that have not read all of their data, in order; the last may not have asked for all.
     transfers: VecDeque<Transfer>,
     /// Bytes asked for and not sent on.
@@ -103,18 +105,31 @@ impl Engine {
 /// Whether a descriptor holds its data, or needs none.
 pub(super) fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
     match job.verb {
-        Verb::Send => true,
+        Verb::Send | Verb::Control | Verb::Event => true,
         Verb::Put => job.bytes <= settings.immediate.into(),
         _ => job.is_request(),
     }
+}
+
+/// What is left of a collective descriptor behind the node of `job`.
+fn behind(job: &Job) -> Option<Job> {
+    let further = job.collective.further.checked_sub(1)?;
+    let (node, process) = job.to;
+    let collective = Collective { further, ..job.collective };
+    Some(Job { to: (NodeId(node.0 + 1), process), collective, ..*job })
 }
 
 /// The packet with `bytes` of an operation from `offset` on.
 pub(super) fn packet(job: &Job, offset: u64, bytes: u64, story: Story) -> Outbound {
     Outbound {
         to: job.to.0,
-        payload: if job.is_request() { REQUEST } else { bytes as u16 },
-        is_last: offset + bytes == job.bytes,
+        payload: match job.verb {
+            Verb::Control => CONTROL,
+            _ if job.is_request() => REQUEST,
+            _ => bytes as u16,
+        },
+        // Of a collective descriptor to the last of its nodes.
+        is_last: offset + bytes == job.bytes && job.collective.further == 0,
         is_buffered: false,
         tells_left: job.tells_left,
         tag: None,
@@ -126,22 +141,29 @@ pub(super) fn packet(job: &Job, offset: u64, bytes: u64, story: Story) -> Outbou
 impl Th {
     /// Free units take descriptors.
     pub(super) fn schedule(&mut self, cx: &mut ThContext<'_>) {
-        while let Some(unit) = self.engine.takers().iter().position(|unit| !unit.is_busy) {
-            let has_context = self.connections.senders.has_free();
-            self.connections.counts.waited += self.submissions.pass_over(has_context);
-            let Some((mut job, from)) = self.submissions.take(cx, self.node, has_context) else { break };
-            self.counts.descriptors[from as usize] += 1;
+        while let Some(unit) = self.engine.next_to_take() {
+            let (mut job, from) = match self.engine.units[unit].rest.take() {
+                Some(rest) => (rest, None),
+                None => {
+                    let has_context = self.connections.senders.has_free();
+                    self.connections.counts.waited += self.submissions.pass_over(has_context);
+                    let Some((job, from)) = self.submissions.take(cx, self.node, has_context) else { break };
+                    self.counts.descriptors[from as usize] += 1;
+                    (job, Some(from))
+                }
+            };
             self.engine.units[unit].is_busy = true;
             if self.engine.takers().iter().all(|unit| unit.is_busy) {
                 self.engine.full_since = Some(cx.at);
             }
-            job.story.pass(In::Submission, cx.at);
+            job.story.pass(if from.is_some() { In::Submission } else { In::Engine }, cx.at);
+            self.engine.units[unit].rest = behind(&job);
             if is_immediate(&job, &self.settings) {
                 cx.ask(plus(cx.at, self.settings.interval), ThEvent::Ready(unit as u8));
             }
             let sender = job.is_reliable.then(|| self.connections.open(&job, unit as u8, &self.settings));
             cx.ask(plus(cx.at, self.settings.decode), ThEvent::Decoded(unit as u8, job, sender));
-            if from == From::Sdq {
+            if from == Some(From::Sdq) {
                 self.fetch(cx);
             }
         }
@@ -164,7 +186,10 @@ impl Th {
         if let Some(sender) = sender {
             self.set_up(cx, sender, &job);
         }
-        if is_immediate(&job, &self.settings) {
+        if job.verb == Verb::Event {
+            let header = job.header(0, job.bytes, job.story);
+            self.raise(cx, job.of.process, header.completion(CompletionKind::Reached), None);
+        } else if is_immediate(&job, &self.settings) {
             assert!(job.verb != Verb::Send || job.bytes <= MINI_PACKET, "a mini-packet is small: {job:?}");
             self.offer(cx, unit, sender, packet(&job, 0, job.bytes, job.story));
             self.transmit(cx);
@@ -330,7 +355,7 @@ impl Th {
         self.counts.packets += 1;
         let (process, byte) = header.from;
         let data = match header.what {
-            Carries::Request => None,
+            Carries::Request | Carries::Control => None,
             _ => cx.memory.read(Address { process, byte }, header.bytes),
         };
         let lane = self.engine.lanes.bits() as u32;
@@ -408,6 +433,12 @@ impl Engine {
     /// The units that take descriptors.
     fn takers(&self) -> &[Unit] {
         &self.units[..self.units.len() - 1]
+    }
+
+    /// The free unit that goes on with a collective descriptor, or the one with the lowest number.
+    fn next_to_take(&self) -> Option<usize> {
+        let first = |is_so: &dyn Fn(&Unit) -> bool| self.takers().iter().position(is_so);
+        first(&|unit| !unit.is_busy && unit.rest.is_some()).or_else(|| first(&|unit| !unit.is_busy))
     }
 
     /// The unit that sends packets again.

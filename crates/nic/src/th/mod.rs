@@ -100,6 +100,26 @@
 //!     that, and units look for descriptors. So *left* means arrived. That event waits and is dropped as in point 8. When a
 //!     sender gives up RELEASE is said, if it was open; its unit drops it, and units look for descriptors.
 //!
+//! # Collective operations
+//!
+//! Source: th-express-2.txt sections 4.2.3 and 5.2; mechanisms 2.7; OQ-T17, OQ-T18. Processes form a tree, and each posts a
+//! *sequence*: descriptors of one queue, some of which wait for control packets. NICs carry it out while processors compute.
+//!
+//! 18. **A control packet** has no data and [`CONTROL`] bytes. When it has been parsed it is *kept* for its process, and its
+//!     room is free. A put that *triggers* counts as one when memory has all of its data, and its process gets no event.
+//! 19. **A descriptor that waits** for `n` control packets is passed over while it is the first of its queue and fewer are
+//!     kept for its process; nothing else waits for it but what is behind it. When a unit takes it `n` are kept no longer,
+//!     those that came first. So what comes before its descriptor is posted is not lost (OQ-T18). If the last of the `n` was
+//!     kept after the descriptor came into its queue, the descriptor goes on with the story of that one. One that waits for
+//!     none and *follows* goes on with the story of the descriptor before it in its queue, if that was taken later than this
+//!     one came there. Units look for descriptors whenever a control packet is kept.
+//! 20. **A collective descriptor** names further nodes, those behind its own. The unit that takes it carries it out for its own
+//!     node, and then, whenever it would take the next descriptor, for the next of those nodes. A unit that has nodes left goes
+//!     before all others. What left means is when the packets for all of them have.
+//! 21. **An event descriptor** makes no packet: when it is decoded its process gets an event.
+//!
+//! Swaps are not modelled: a process knows its place in the tree and the buffers of its children.
+//!
 //! Time that a packet waits for its transfer to be open, and from when its descriptor was decoded until it is taken to be sent
 //! again, or until DONE is heard for the event that its operation has left, is that of the *connection*.
 //!
@@ -118,6 +138,7 @@ use crate::host::bus;
 use crate::host::memory::{Address, Memory};
 use crate::host::pcie::PcieSettings;
 use crate::host::program::{Completion, Operation, Program, Submission, Verb};
+use crate::host::story::Story;
 use crate::host::transfer::{Content, Header, Job};
 use crate::host::{
     AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
@@ -146,6 +167,8 @@ pub const ENTRY_HEAD: u32 = 8;
 pub const REQUEST: u16 = 32;
 /// Bytes of a translation in memory.
 pub const TRANSLATION: u32 = 8;
+/// Bytes of a control packet: an address and a process, for swaps. Source: \[assumed\].
+pub const CONTROL: u16 = 16;
 /// The most data of a mini-packet in bytes. Source: P-TH-082.
 pub const MINI_PACKET: u64 = 120;
 /// The most data of a transfer in bytes: 128 MB. Source: P-TH-084.
@@ -253,6 +276,8 @@ pub enum ThEvent {
     Freed(u32),
     /// Bytes are in memory.
     Landed(Address, Box<[u8]>),
+    /// All data of an operation are there that count as a control packet for a process, and what it has spent until then.
+    Triggers(u8, Story),
     /// The MPQ or EQ of a process is known to have so many more free entries.
     Seen(Rings, u8, u32),
     /// What waits for an entry gives up.
@@ -320,6 +345,8 @@ pub enum Parcel {
 pub struct ThCounts {
     /// Descriptors carried out, by HDQ and by SDQ, and requests.
     pub descriptors: [u64; 3],
+    /// Control packets that have come, data that count as one among them, and those that came before somebody waited for them.
+    pub controls: [u64; 2],
     /// Reads of descriptors.
     pub fetches: u64,
     /// Packets sent.
@@ -445,13 +472,16 @@ impl OnABus for ThSettings {
     fn most(&self, verb: Verb) -> (u64, &'static str) {
         match verb {
             Verb::Send => (MINI_PACKET, "th-express-2.txt section 4.2.1"),
+            Verb::Control | Verb::Event => (0, "th-express-2.txt section 4.2.3"),
             _ => (TRANSFER, "th-express-2.txt section 4.2.2"),
         }
     }
 
     fn ways(&self, verb: Verb) -> &'static [Submission] {
         match verb {
-            Verb::Send | Verb::Put | Verb::Get => &[Submission::Hdq, Submission::Sdq],
+            Verb::Send | Verb::Put | Verb::Get | Verb::Control | Verb::Event => {
+                &[Submission::Hdq, Submission::Sdq]
+            }
             Verb::Load | Verb::Store | Verb::FetchAdd => &[],
         }
     }
@@ -465,6 +495,10 @@ impl OnABus for ThSettings {
     }
 
     fn has_reliable(&self) -> bool {
+        true
+    }
+
+    fn has_collectives(&self) -> bool {
         true
     }
 
@@ -509,6 +543,10 @@ impl Device for Th {
             ThEvent::Say(rail, saying) => self.hand_saying(cx, rail, saying),
             ThEvent::Parsed(incoming) => self.parsed(cx, *incoming),
             ThEvent::Landed(to, data) => cx.memory.write(to, &data),
+            ThEvent::Triggers(process, story) => {
+                self.keep(process, story);
+                self.schedule(cx);
+            }
             ThEvent::Freed(bytes) => self.freed(cx, bytes),
             ThEvent::Seen(ring, process, entries) => self.entries_free(cx, ring, process, entries),
             ThEvent::GivesUp(ring, process, number) => self.gives_up(cx, ring, process, number),
@@ -550,13 +588,15 @@ impl Device for Th {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let ThCounts { descriptors, fetches, packets, held, waited, dropped } = self.counts;
+        let ThCounts { descriptors, controls, fetches, packets, held, waited, dropped } = self.counts;
         let [of_hdqs, of_sdqs, requests] = descriptors;
         let AtcCounts { hits, misses, replaced } = self.atc.counts();
         let mut all = vec![
             ("descriptors of HDQs", of_hdqs),
             ("descriptors of SDQs", of_sdqs),
             ("requests of other nodes", requests),
+            ("control packets", controls[0]),
+            ("control packets kept until they were waited for", controls[1]),
             ("reads of descriptors", fetches),
             ("packets sent", packets),
             ("packets held in the NIC port", held),

@@ -173,6 +173,11 @@ impl Th {
                 let page = self.atc.page(process, byte);
                 self.write_to(cx, page, write(WriteKind::Data(header)));
             }
+            Carries::Control => {
+                self.keep(process, story);
+                self.freed(cx, payload);
+                self.schedule(cx);
+            }
             Carries::Request => {
                 self.submissions.request(Job { is_reliable: tag.is_some(), ..Job::answer(&header) });
                 if let Some(DataTag { receiver, .. }) = tag
@@ -184,6 +189,12 @@ impl Th {
                 self.schedule(cx);
             }
         }
+    }
+
+    /// A control packet is kept for a process.
+    pub(super) fn keep(&mut self, process: u8, story: Story) {
+        self.counts.controls[0] += 1;
+        self.counts.controls[1] += u64::from(self.submissions.keep(process, story));
     }
 
     /// An event for a process, of a reliable transfer if it has a tag: that of the packet that was the last.
@@ -258,7 +269,7 @@ impl Th {
             WriteKind::Event(completion) => {
                 self.tell(cx, Rings::Eq, process, Completion { story, ..completion }, posted.visible)
             }
-            WriteKind::Data(header) => self.count(cx, &Header { story, ..header }, tag),
+            WriteKind::Data(header) => self.count(cx, &Header { story, ..header }, tag, posted.visible),
         }
     }
 
@@ -276,8 +287,9 @@ impl Th {
         cx.tell(visible, process, completion);
     }
 
-    /// Data of an operation are on their way into memory; when all are, its process gets an event.
-    fn count(&mut self, cx: &mut ThContext<'_>, header: &Header, tag: Option<DataTag>) {
+    /// Data of an operation are on their way into memory, where they are `visible` then; when all are, its process gets an
+    /// event, or they count as a control packet when they are there.
+    fn count(&mut self, cx: &mut ThContext<'_>, header: &Header, tag: Option<DataTag>, visible: Picos) {
         let completion = match tag {
             None => self.receive.arrived.count(header),
             Some(tag) => {
@@ -287,7 +299,12 @@ impl Th {
                 are_all.then(|| header.completion(what))
             }
         };
-        if let Some(completion) = completion {
+        let Some(completion) = completion else { return };
+        if header.triggers {
+            let mut story = completion.story;
+            story.pass(Unit::Bus, visible);
+            cx.ask(visible, ThEvent::Triggers(header.process, story));
+        } else {
             self.raise(cx, header.process, completion, tag);
         }
     }

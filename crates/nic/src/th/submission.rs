@@ -2,8 +2,8 @@
 
 use super::{DESCRIPTOR, DOORBELL, Job, POINTER, Purpose, Queue, ThContext, ThEvent, ThSettings};
 use crate::host::bus::{Place, Read, plus};
-use crate::host::program::Submission;
-use crate::host::story::Unit;
+use crate::host::program::{Operation, Submission};
+use crate::host::story::{Story, Unit};
 use crate::host::{Post, Posting};
 use flitway_engine::Picos;
 use flitway_wiring::NodeId;
@@ -18,6 +18,10 @@ pub(super) struct Submissions {
     groups: Box<[u32]>,
     sdqs_per_group: usize,
     requests: VecDeque<Job>,
+    /// By process: the control packets that have come for it and that nothing has waited for, with their stories.
+    controls: Box<[VecDeque<Story>]>,
+    /// By queue, HDQs first: the story of the descriptor that was taken last, until then.
+    before: Box<[Option<Story>]>,
     /// By queue, as they take turns: its first descriptor has been passed over for want of a context.
     passed_over: Box<[bool]>,
     /// Where the search for a queue to read, and for a descriptor, begins.
@@ -77,6 +81,8 @@ impl Submissions {
             groups: vec![0; sdq_groups as usize].into(),
             sdqs_per_group: (sdqs / sdq_groups) as usize,
             requests: VecDeque::new(),
+            before: vec![None; of_hdqs + of_sdqs].into(),
+            controls: (0..processes).map(|_| VecDeque::new()).collect(),
             next_fetch: 0,
             next_take: 0,
         }
@@ -210,14 +216,43 @@ impl Submissions {
         self.requests.push_back(job);
     }
 
-    /// Whether the first descriptor of a queue, as they take turns, is reliable; nothing if there is none.
+    /// A control packet is kept for `process`: whether nothing waits for it yet.
+    pub(super) fn keep(&mut self, process: u8, story: Story) -> bool {
+        let place = usize::from(process);
+        self.controls[place].push_back(story);
+        let of_hdq = self.hdqs.get(place).and_then(|hdq| hdq.descriptors.front());
+        let of_sdq = self.sdqs.get(place).and_then(|sdq| sdq.fetched.front()).map(|(post, _)| post);
+        let came = self.controls[place].len();
+        let waits = |post: &Post| post.operation.collective.waits as usize >= came;
+        !of_hdq.into_iter().chain(of_sdq).any(waits)
+    }
+
+    /// Whether the first descriptor of a queue, as they take turns, is reliable; nothing if there is none, or if it waits for
+    /// control packets.
     fn first(&self, place: usize) -> Option<bool> {
         let (hdqs, sdqs) = (self.hdqs.len(), self.sdqs.len());
-        match place.checked_sub(hdqs) {
-            None => Some(self.hdqs[place].descriptors.front()?.operation.is_reliable),
-            Some(queue) if queue < sdqs => Some(self.sdqs[queue].fetched.front()?.0.operation.is_reliable),
-            Some(_) => Some(self.requests.front()?.is_reliable),
+        let (post, process) = match place.checked_sub(hdqs) {
+            None => (self.hdqs[place].descriptors.front()?, place),
+            Some(queue) if queue < sdqs => (&self.sdqs[queue].fetched.front()?.0, queue),
+            Some(_) => return Some(self.requests.front()?.is_reliable),
+        };
+        let Operation { is_reliable, collective, .. } = post.operation;
+        (self.controls[process].len() >= collective.waits as usize).then_some(is_reliable)
+    }
+
+    /// What `process` does for a descriptor of the queue at `place` that does not wait any more: it goes on with the story of
+    /// the last control packet that it has waited for, or of the descriptor before it, if that came after it.
+    fn begun(&mut self, at: Picos, (node, process): (NodeId, usize), place: usize, post: &Post) -> Job {
+        let mut job = Job::of(node, process as u8, post);
+        let collective = post.operation.collective;
+        let last = self.controls[process].drain(..collective.waits as usize).last();
+        let before = self.before[place].filter(|_| collective.follows);
+        if let Some(story) = last.or(before).filter(|story| story.until() > job.story.until()) {
+            job.story = story;
         }
+        job.story.pass(Unit::Submission, at);
+        self.before[place] = Some(job.story);
+        job
     }
 
     /// A unit looks for a descriptor: without a free context it passes over those that need one. How many are that for the
@@ -252,7 +287,7 @@ impl Submissions {
             None => {
                 let post = self.hdqs[place].descriptors.pop_front()?;
                 self.give_back(cx, Queue::Hdq(place as u8), 1);
-                Some((Job::of(node, place as u8, &post), From::Hdq))
+                Some((self.begun(cx.at, (node, place), place, &post), From::Hdq))
             }
             Some(queue) if queue < sdqs => {
                 let (post, last) = self.sdqs[queue].fetched.pop_front()?;
@@ -260,7 +295,7 @@ impl Submissions {
                 if let Some(count) = last {
                     self.give_back(cx, Queue::Sdq(queue as u8), count);
                 }
-                Some((Job::of(node, queue as u8, &post), From::Sdq))
+                Some((self.begun(cx.at, (node, queue), place, &post), From::Sdq))
             }
             Some(_) => Some((self.requests.pop_front()?, From::Requests)),
         }
@@ -276,6 +311,7 @@ impl Submissions {
     pub(super) fn is_idle(&self) -> bool {
         let is_idle = |sdq: &Sdq| sdq.written.is_empty() && sdq.reading.is_empty() && sdq.fetched.is_empty();
         let hdqs_are = self.hdqs.iter().all(|hdq| hdq.descriptors.is_empty());
-        hdqs_are && self.sdqs.iter().all(is_idle) && self.requests.is_empty()
+        let none_came = self.controls.iter().all(VecDeque::is_empty);
+        hdqs_are && self.sdqs.iter().all(is_idle) && self.requests.is_empty() && none_came
     }
 }

@@ -17,7 +17,9 @@ use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use flitway_nic::Place;
 use flitway_nic::host::memory::{Address, Memory};
-use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
+use flitway_nic::host::program::{
+    Collective, Completion, CompletionKind, Operation, Program, Submission, Verb,
+};
 use flitway_nic::host::story::{Story, Unit};
 use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
 use flitway_nic::nap::{CREDITS, NapCounts, NapSettings, Peer};
@@ -119,6 +121,7 @@ impl Packet {
             tells_left: false,
             is_reliable: false,
             event: None,
+            collective: Collective::default(),
         };
         let name = (from.node, from.process, u64::MAX);
         let word = Packet::of_word(What::Credits, name, operation, [from, to], Story::begin(at));

@@ -9,9 +9,9 @@ use super::{
     Story, Verb,
 };
 use crate::host::translation::Page;
-use flitway_nic::host::program::CompletionKind;
-use flitway_nic::th::REQUEST;
+use flitway_nic::host::program::{Collective, CompletionKind};
 use flitway_nic::th::end_to_end::{ContextUse, DataTag};
+use flitway_nic::th::{CONTROL, REQUEST};
 
 /// What a unit carries out.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,10 @@ pub(super) struct Job {
     pub(super) end: u64,
     /// That packet.
     pub(super) again: Option<DataTag>,
+    /// What it has to do with other processes; `further` nodes are left.
+    pub(super) collective: Collective,
+    /// To how many nodes it goes in all.
+    pub(super) nodes: u64,
 }
 
 impl Job {
@@ -54,6 +58,8 @@ impl Job {
             begin: 0,
             end: operation.bytes,
             again: None,
+            collective: operation.collective,
+            nodes: u64::from(operation.collective.further) + 1,
         }
     }
 }
@@ -69,6 +75,8 @@ pub(super) struct Outbound {
     /// Bytes in the buffer of the unit.
     pub(super) buffered: u64,
     pub(super) tells_left: bool,
+    /// Of how many nodes all packets have to leave, before its operation has.
+    pub(super) nodes: u64,
     /// Its context and what names it, if it is reliable; the latter when it can be sent.
     pub(super) sender: Option<ContextUse>,
     pub(super) tag: Option<DataTag>,
@@ -78,6 +86,8 @@ pub(super) struct Outbound {
 #[derive(Debug, Default)]
 pub(super) struct Unit {
     pub(super) is_busy: bool,
+    /// A collective descriptor that has nodes left, for the next of them, and its story until its last node.
+    pub(super) left: Option<(Job, Story)>,
     /// The transfer that it asks data for.
     pub(super) asking: Option<Transfer>,
     /// Bytes that it has asked for and not sent on.
@@ -107,16 +117,30 @@ impl Transfer {
 
 impl Unit {
     pub(super) fn is_idle(&self) -> bool {
-        !self.is_busy && self.asking.is_none() && self.reads.is_empty() && self.packets.is_empty()
+        !self.is_busy
+            && self.left.is_none()
+            && self.asking.is_none()
+            && self.reads.is_empty()
+            && self.packets.is_empty()
     }
 }
 
 impl Host {
     /// `unit` takes a descriptor.
     pub(super) fn take(&mut self, unit: usize, descriptor: Descriptor) {
-        let Descriptor { mut job, mut story, .. } = descriptor;
+        let Descriptor { job, mut story, .. } = descriptor;
         story.pass(Part::Submission, self.around.at);
+        self.carry_out(unit, job, story);
+    }
+
+    /// `unit` takes what a descriptor says of one node.
+    pub(super) fn carry_out(&mut self, unit: usize, mut job: Job, mut story: Story) {
         self.units[unit].is_busy = true;
+        if job.collective.further > 0 {
+            let collective = Collective { further: job.collective.further - 1, ..job.collective };
+            let next = Job { node: NodeId(job.node.0 + 1), collective, ..job };
+            self.units[unit].left = Some((next, story));
+        }
         if self.units[..self.settings.units as usize].iter().all(|unit| unit.is_busy) {
             self.all_busy_since = Some(self.around.at.0);
         }
@@ -134,7 +158,7 @@ impl Host {
     /// Whether a descriptor neither holds its data nor asks for data.
     pub(super) fn is_transfer(&self, job: &Job) -> bool {
         match job.verb {
-            Verb::Send => false,
+            Verb::Send | Verb::Control | Verb::Event => false,
             Verb::Put => job.bytes > self.settings.immediate.into(),
             _ => job.is_answer,
         }
@@ -158,6 +182,11 @@ impl Host {
             self.ask_for_data(unit);
             return;
         }
+        if job.verb == Verb::Event {
+            let reached = completion(CompletionKind::Reached, job.name, job.bytes, story);
+            self.begin_event(job.name.1, reached, None);
+            return;
+        }
         let packet = Host::whole(&job, None, story);
         match job.sender {
             Some(sender) => self.is_there(sender, packet),
@@ -171,11 +200,12 @@ impl Host {
         let header = Host::header(job, job.there, job.bytes);
         let (payload, from) = match job.verb {
             Verb::Send | Verb::Put => (job.bytes as u16, Some(job.here)),
+            Verb::Control => (CONTROL, None),
             _ => (REQUEST, None),
         };
-        let Job { node, sender, .. } = *job;
+        let Job { node, nodes, sender, .. } = *job;
         let tells_left = job.tells_left && !job.is_reliable;
-        Outbound { node, header, payload, from, buffered: 0, tells_left, sender, tag, story }
+        Outbound { node, header, payload, from, buffered: 0, tells_left, nodes, sender, tag, story }
     }
 
     fn header(job: &Job, to: Address, bytes: u64) -> Header {
@@ -187,6 +217,7 @@ impl Host {
             bytes,
             of: job.bytes,
             back: job.here,
+            triggers: job.collective.triggers,
         }
     }
 
@@ -303,6 +334,7 @@ impl Host {
                 from: Some(job.here.after(cut)),
                 buffered: bytes,
                 tells_left: job.tells_left && !job.is_reliable,
+                nodes: job.nodes,
                 sender: job.sender,
                 tag: job.again,
                 story,
@@ -386,8 +418,12 @@ impl Host {
         self.counts.packets += 1;
         if packet.tells_left {
             let header = &packet.header;
-            // A get has one packet, without data.
-            let bytes = if packet.from.is_some() { header.bytes } else { header.of };
+            // A get has one packet, without data, and so has what is said to a node by a control packet.
+            let bytes = match header.verb {
+                Verb::Control => 1,
+                _ if packet.from.is_some() => header.bytes,
+                _ => header.of,
+            };
             self.leaving.push((header.name, bytes));
         }
     }
@@ -426,7 +462,8 @@ impl Host {
         let handed: u64 = self.leaving.iter().filter(|(name, _)| is_of(*name)).map(|it| it.1).sum();
         let mut in_source_queues = self.in_source_queues.iter().filter_map(|it| it.2);
         let waits = in_source_queues.any(|other| other.tells_left && is_of(other.header.name));
-        let is_whole = handed == packet.header.of && !waits;
+        let of_a_node = if packet.header.verb == Verb::Control { 1 } else { packet.header.of };
+        let is_whole = handed == of_a_node * packet.nodes && !waits;
         if is_whole {
             self.leaving.retain(|(name, _)| !is_of(*name));
         }

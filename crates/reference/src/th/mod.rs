@@ -69,6 +69,8 @@ struct Header {
     of: u64,
     /// Of a request: where the data go that it asks for.
     back: Address,
+    /// The data count as a control packet.
+    triggers: bool,
 }
 
 /// What is due.
@@ -106,6 +108,8 @@ enum Due {
     Left(u64),
     /// Memory has bytes.
     Landed(Address, Box<[u8]>),
+    /// Memory has all data of a put that triggers.
+    Triggers(u8, Story),
     /// The NIC knows that so many entries of a ring are free.
     Entries(u8, Ring, u32),
     /// What waits for an entry has waited long enough.
@@ -127,6 +131,10 @@ struct Host {
     bus: Bus,
     /// Descriptors on the chip: those of each HDQ, then those of each SDQ, then requests of other nodes.
     sources: Vec<Vec<Descriptor>>,
+    /// By process: control packets that are kept for it.
+    kept: Vec<Vec<Story>>,
+    /// By source: the story of what was taken from it last, until then.
+    taken_last: Vec<Option<Story>>,
     /// Which source the next search begins with.
     source_turn: usize,
     /// By SDQ: descriptors in memory that the NIC knows of; those that are read.
@@ -182,6 +190,8 @@ pub fn host(
         processors: programs.into_iter().map(|it| Processor::new(it, hdq_depth, sdq_depth)).collect(),
         bus: Bus::new(settings.host.bus),
         sources: vec![Vec::new(); hdqs as usize + sdqs + 1],
+        kept: vec![Vec::new(); sdqs.max(hdqs as usize)],
+        taken_last: vec![None; hdqs as usize + sdqs + 1],
         source_turn: 0,
         known: vec![Vec::new(); sdqs],
         reading: vec![Vec::new(); sdqs],
@@ -240,6 +250,10 @@ impl Model for Host {
             Due::Parsed(delivery, parcel) => self.parsed(&delivery, parcel),
             Due::Left(bytes) => self.has_left_buffer(bytes),
             Due::Landed(to, data) => self.around.memory.write(to, &data),
+            Due::Triggers(process, story) => {
+                self.keep(process, story);
+                self.schedule();
+            }
             Due::Entries(process, ring, count) => self.entries_free(process, ring, count),
             Due::GivesUp(process, ring, number) => self.gives_up(process, ring, number),
             Due::SenderTimer(sender) => self.sender_date(sender),
@@ -261,13 +275,15 @@ impl Model for Host {
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
-        let ThCounts { descriptors, fetches, packets, held, waited, dropped } = self.counts;
+        let ThCounts { descriptors, controls, fetches, packets, held, waited, dropped } = self.counts;
         let AtcCounts { hits, misses, replaced } = self.atc.counts;
         let now_busy = self.all_busy_since.map_or(0, |since| at.0 - since);
         let mut nic = vec![
             ("descriptors of HDQs", descriptors[0]),
             ("descriptors of SDQs", descriptors[1]),
             ("requests of other nodes", descriptors[2]),
+            ("control packets", controls[0]),
+            ("control packets kept until they were waited for", controls[1]),
             ("reads of descriptors", fetches),
             ("packets sent", packets),
             ("packets held in the NIC port", held),
@@ -292,6 +308,7 @@ impl Model for Host {
     fn is_idle(&self) -> bool {
         self.bus.is_idle()
             && self.sources.iter().chain(&self.known).chain(&self.reading).all(Vec::is_empty)
+            && self.kept.iter().all(Vec::is_empty)
             && self.units.iter().all(Unit::is_idle)
             && self.in_port.iter().all(|&count| count == 0)
             && self.leaving.is_empty()

@@ -7,9 +7,9 @@ use super::{Completion, Content, Due, Header, Host, Name, Parcel, Part, Story, V
 use crate::host::cross;
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
-use flitway_nic::host::program::CompletionKind;
+use flitway_nic::host::program::{Collective, CompletionKind};
 use flitway_nic::th::end_to_end::DataTag;
-use flitway_nic::th::{DOORBELL, ENTRY_HEAD, EVENT, REQUEST, ThSettings};
+use flitway_nic::th::{CONTROL, DOORBELL, ENTRY_HEAD, EVENT, REQUEST, ThSettings};
 
 /// A packet that the NIC port keeps.
 #[derive(Debug)]
@@ -122,7 +122,12 @@ impl Host {
         let Header { verb, is_answer, bytes, .. } = content.header;
         let is_request = verb == Verb::Get && !is_answer;
         let more = if content.tag.is_some() { self.settings.end_to_end.overhead } else { 0 };
-        u64::from(more) + if is_request { REQUEST.into() } else { bytes }
+        let own = match verb {
+            Verb::Control => CONTROL.into(),
+            _ if is_request => REQUEST.into(),
+            _ => bytes,
+        };
+        u64::from(more) + own
     }
 
     /// A packet is dealt with.
@@ -147,11 +152,17 @@ impl Host {
         let Header { name, verb, is_answer, to, bytes, back, .. } = content.header;
         match (verb, is_answer) {
             (Verb::Send, _) => self.wants_entry(to.process, Ring::Mpq, Write::Mini(content)),
+            (Verb::Control, _) => {
+                self.keep(to.process, content.story);
+                self.has_left_buffer(self.room(&content));
+                self.schedule();
+            }
             (Verb::Put, _) | (_, true) => self.translate_and_write(Write::Data(content)),
             (_, false) => {
                 let (node, here, there) = (name.0, to, back);
                 let (is_answer, tells_left, is_reliable) = (true, false, content.tag.is_some());
                 let (sender, begin, end, again) = (None, 0, bytes, None);
+                let (collective, nodes) = (Collective::default(), 1);
                 let job = Job {
                     name,
                     is_answer,
@@ -166,6 +177,8 @@ impl Host {
                     begin,
                     end,
                     again,
+                    collective,
+                    nodes,
                 };
                 self.sources
                     .last_mut()
@@ -268,9 +281,9 @@ impl Host {
                 self.around.ask(visible, Due::Visible(header.to.process, Ring::Mpq, completion, receiver));
             }
             Write::Data(content) => {
-                self.post_data(&content, 0);
+                let visible = self.post_data(&content, 0);
                 match content.tag {
-                    None => self.data_written(&content.header, content.story),
+                    None => self.data_written(&content.header, content.story, visible),
                     Some(tag) if self.is_dealt_with(tag) => {
                         self.all_written(&content.header, content.story, Some(tag))
                     }
@@ -297,13 +310,19 @@ impl Host {
         visible
     }
 
-    /// Data of an operation have been written: when all have, there is an event.
-    fn data_written(&mut self, header: &Header, story: Story) {
+    /// Data of an operation have been written, which memory has then: when all have, there is an event, or they are kept as a
+    /// control packet is when memory has them.
+    fn data_written(&mut self, header: &Header, mut story: Story, visible: Picos) {
         let before = self.written.iter().position(|(name, _)| *name == header.name);
         let before = before.map_or(0, |place| self.written.remove(place).1);
         let written = before + header.bytes;
         if written < header.of {
             self.written.push((header.name, written));
+            return;
+        }
+        if header.triggers {
+            story.pass(Part::Bus, visible);
+            self.around.ask(visible, Due::Triggers(header.to.process, story));
             return;
         }
         self.all_written(header, story, None);

@@ -4,7 +4,7 @@ use super::bus::Purpose;
 use super::engine::Job;
 use super::{Due, Host, Name, Operation, Part, Story};
 use flitway_engine::Picos;
-use flitway_nic::host::program::Submission;
+use flitway_nic::host::program::{Collective, Submission};
 use flitway_nic::th::{DESCRIPTOR, DOORBELL, POINTER};
 
 /// The queue of a process.
@@ -132,22 +132,79 @@ impl Host {
     pub(super) fn schedule(&mut self) {
         let sources = self.sources.len();
         loop {
-            let unit = (0..self.settings.units as usize).find(|&unit| !self.units[unit].is_busy);
-            let Some(unit) = unit else { break };
+            let free = (0..self.settings.units as usize).filter(|&unit| !self.units[unit].is_busy);
+            let free: Vec<usize> = free.collect();
+            // One that has nodes left of a collective descriptor goes before all others.
+            if let Some(&unit) = free.iter().find(|&&unit| self.units[unit].left.is_some())
+                && let Some((job, mut story)) = self.units[unit].left.take()
+            {
+                story.pass(Part::Engine, self.around.at);
+                self.carry_out(unit, job, story);
+                continue;
+            }
+            let Some(&unit) = free.first() else { break };
             let has_context = self.connections.has_sender();
             let may_take = |first: &Descriptor| has_context || !first.job.is_reliable;
             let mut turns = (0..sources).map(|step| (self.source_turn + step) % sources);
-            let source = turns.find(|&source| self.sources[source].first().is_some_and(&may_take));
+            let source = turns.find(|&source| {
+                let first = self.sources[source].first();
+                first.is_some_and(|first| may_take(first) && !self.lacks_control(source, first))
+            });
             if !has_context {
                 self.pass_over();
             }
             let Some(source) = source else { break };
             self.source_turn = (source + 1) % sources;
-            let descriptor = self.sources[source].remove(0);
+            let mut descriptor = self.sources[source].remove(0);
             self.give_room_back(source, &descriptor);
+            self.goes_on(source, &mut descriptor);
             self.take(unit, descriptor);
             // The memory of a group has room.
             self.fetch();
+        }
+    }
+
+    /// The process of a source; none of requests.
+    fn process_of(&self, source: usize) -> Option<usize> {
+        let hdqs = self.settings.hdqs as usize;
+        let process = if source < hdqs { source } else { source - hdqs };
+        (source + 1 < self.sources.len()).then_some(process)
+    }
+
+    /// Whether the `first` of a source waits for control packets that have not come.
+    fn lacks_control(&self, source: usize, first: &Descriptor) -> bool {
+        let waits = first.job.collective.waits as usize;
+        self.process_of(source).is_some_and(|process| self.kept[process].len() < waits)
+    }
+
+    /// A descriptor that is taken takes the control packets that it has waited for, and goes on with the story that is the
+    /// last: its own, that of the last of those, or if it waits for none and follows, that of the one before it.
+    fn goes_on(&mut self, source: usize, descriptor: &mut Descriptor) {
+        let Some(process) = self.process_of(source) else { return };
+        let Collective { waits, follows, .. } = descriptor.job.collective;
+        let mut other = if follows { self.taken_last[source] } else { None };
+        for _ in 0..waits {
+            other = Some(self.kept[process].remove(0));
+        }
+        if let Some(other) = other
+            && other.until() > descriptor.story.until()
+        {
+            descriptor.story = other;
+        }
+        descriptor.story.pass(Part::Submission, self.around.at);
+        self.taken_last[source] = Some(descriptor.story);
+    }
+
+    /// A control packet is kept for a process. It is counted if the first of none of its queues waits for it.
+    pub(super) fn keep(&mut self, process: u8, story: Story) {
+        let kept = &mut self.kept[usize::from(process)];
+        kept.push(story);
+        let count = kept.len();
+        self.counts.controls[0] += 1;
+        let sources = (0..self.sources.len()).filter(|&it| self.process_of(it) == Some(process.into()));
+        let mut firsts = sources.filter_map(|source| self.sources[source].first());
+        if !firsts.any(|first| first.job.collective.waits as usize >= count) {
+            self.counts.controls[1] += 1;
         }
     }
 

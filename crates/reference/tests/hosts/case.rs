@@ -8,7 +8,7 @@ use flitway_fabric::observer::component_at;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::elan4::ElanSettings;
 use flitway_nic::host::bus::{BusSettings, Reference};
-use flitway_nic::host::program::{Completion, CountedEvent, Operation, Program, Submission};
+use flitway_nic::host::program::{Collective, Completion, CountedEvent, Operation, Program, Submission};
 use flitway_nic::nap::{self as dawning, NapSettings};
 use flitway_nic::th::{MINI_PACKET, ThSettings};
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -129,6 +129,14 @@ impl Dice {
         self.below(count) == 0
     }
 
+    fn rails(&mut self, kind: Kind) -> u32 {
+        match kind {
+            Kind::Th => self.between(1, 2),
+            Kind::Elan4 => 1,
+            Kind::Nap => self.between(1, 4),
+        }
+    }
+
     /// Now and then none, or so long that dates coincide.
     fn time(&mut self) -> Picos {
         match self.below(8) {
@@ -145,8 +153,10 @@ impl Case {
         let stream = Stream::new(seed, 0, Purpose::Test);
         let dice = &mut Dice { stream, is_coarse: seed.is_multiple_of(3) };
         let [are_apart, is_reliable] = [dice.one_in(2), kind == Kind::Th && dice.one_in(2)];
+        // What is reliable is no part of a collective operation.
+        let has_collectives = kind == Kind::Th && !is_reliable && dice.one_in(2);
         let mut nic = match kind {
-            Kind::Th => Nic::Th(th::settings(dice, are_apart && is_reliable)),
+            Kind::Th => Nic::Th(th::settings(dice, are_apart && is_reliable || has_collectives)),
             Kind::Elan4 => Nic::Elan4(elan4::settings(dice)),
             Kind::Nap => Nic::Nap(nap::settings(dice)),
         };
@@ -161,11 +171,7 @@ impl Case {
             }
             Nic::Nap(settings) => (nap::chip(dice, settings.mtu), LinkErrors::default(), Breaks::Never),
         };
-        let rails = match kind {
-            Kind::Th => dice.between(1, 2),
-            Kind::Elan4 => 1,
-            Kind::Nap => dice.between(1, 4),
-        };
+        let rails = dice.rails(kind);
         // What is lost is known to the ends of reliable operations only.
         let unreliable = match (is_reliable, breaks) {
             (false, _) => Some(1),
@@ -184,7 +190,7 @@ impl Case {
                     let one = |_| {
                         let is_reliable = unreliable.is_none_or(|one_in| !dice.one_in(one_in));
                         let next = are_apart.then_some(&mut next);
-                        let operation = operation(dice, &nic, of, &processes, next);
+                        let operation = operation(dice, (&nic, has_collectives), of, &processes, next);
                         Operation { is_reliable, ..operation }
                     };
                     (0..count).map(one).collect()
@@ -210,6 +216,12 @@ impl Case {
         let may_wait = kind == Kind::Elan4 && plans.iter().flatten().any(Plan::has_sends);
         let may_last = is_reliable && !are_apart || may_wait;
         Case { seed, nic, chip, topology, latency, errors, faults, rails, cycles, are_apart, may_last, plans }
+    }
+
+    /// Whether operations may wait for control packets, of which chance sends too few, or too many.
+    pub(crate) fn has_collectives(&self) -> bool {
+        let mut all = self.plans.iter().flatten().flat_map(Plan::operations);
+        all.any(|operation| operation.collective != Collective::default() || operation.verb == Verb::Control)
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -340,7 +352,7 @@ const PROCESSES: u32 = 3;
 /// An operation of a process, in memory that no other touches if `next` says what is free.
 fn operation(
     dice: &mut Dice,
-    nic: &Nic,
+    (nic, has_collectives): (&Nic, bool),
     (own, process): (u32, u8),
     processes: &[u32],
     next: Option<&mut Vec<Vec<u64>>>,
@@ -349,7 +361,7 @@ fn operation(
     let node = (u64::from(own) + 1 + dice.below(nodes - 1)) % nodes;
     let other = dice.below(processes[node as usize].into()) as u8;
     let (verb, by) = match nic {
-        Nic::Th(settings) => th::what(dice, settings, process),
+        Nic::Th(settings) => th::what(dice, settings, process, has_collectives),
         Nic::Elan4(_) => elan4::what(dice),
         Nic::Nap(_) => nap::what(dice),
     };
@@ -361,6 +373,8 @@ fn operation(
         _ => dice.pick(&[96, 96, 1_000, 4_500]),
     };
     let bytes = if dice.one_in(6) { most } else { 1 + dice.below(most) };
+    let bytes = if matches!(verb, Verb::Control | Verb::Event) { 0 } else { bytes };
+    let may_copy = next.is_none();
     let [here, there] = match next {
         None => [dice.below(9_000), dice.below(9_000)],
         Some(next) => [(own as usize, process), (node as usize, other)].map(|(node, process)| {
@@ -371,7 +385,7 @@ fn operation(
         }),
     };
     let tells_left = dice.one_in(3);
-    Operation {
+    let operation = Operation {
         verb,
         node: NodeId(node as u32),
         process: other,
@@ -382,7 +396,16 @@ fn operation(
         tells_left,
         is_reliable: false,
         event: None,
-    }
+        collective: Collective::default(),
+    };
+    // Nodes behind that one with a process of that number, but for its own.
+    let has_it = |&at: &u32| at != own && processes[at as usize] > u32::from(other);
+    let last = (operation.node.0..nodes as u32).take_while(has_it).last().unwrap_or(operation.node.0);
+    let collective = match has_collectives {
+        true => th::collective(dice, &operation, last, may_copy),
+        false => Collective::default(),
+    };
+    Operation { collective, ..operation }
 }
 
 /// Gives the latencies of `bus`, which are none, and which are no shorter than it is itself.

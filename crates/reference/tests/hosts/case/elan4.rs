@@ -9,7 +9,7 @@ use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::{BusSettings as _, Reference};
 use flitway_nic::host::pci_x::PciXSettings;
-use flitway_nic::host::program::{CountedEvent, Operation, Submission, Verb};
+use flitway_nic::host::program::{Collective, CountedEvent, Operation, Submission, Verb};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::AnswerSettings;
 use flitway_wiring::NodeId;
@@ -78,6 +78,7 @@ impl Case {
             tells_left: false,
             is_reliable: false,
             event: None,
+            collective: Collective::default(),
         };
         let all = |verb, process, first: u64| {
             let operation = |number: u64| operation(verb, Submission::Sten, 1, process, first + number);
@@ -174,7 +175,8 @@ pub(super) fn add_events(
             for place in 0..counts[node as usize][usize::from(process)] {
                 let (mut then, mut room) = (Vec::new(), u64::from(settings.queue).min(BLOCK));
                 for _ in 0..dice.below(5) {
-                    let mut one = operation(dice, &nic, (node, process), &processes, next.as_deref_mut());
+                    let mut one =
+                        operation(dice, (&nic, false), (node, process), &processes, next.as_deref_mut());
                     one.by = Submission::Sten;
                     one.event = sets(dice, &one, place + 1);
                     let most = |bytes| match one.verb {

@@ -7,21 +7,39 @@ use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::Reference;
 use flitway_nic::host::pcie::PcieSettings;
-use flitway_nic::host::program::{Submission, Verb};
+use flitway_nic::host::program::{Collective, Operation, Submission, Verb};
 use flitway_nic::th::{EndToEndSettings, ThSettings};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::RetrySettings;
 
 /// What a process asks for, and how.
-pub(super) fn what(dice: &mut Dice, settings: &ThSettings, process: u8) -> (Verb, Submission) {
-    let verb = dice.pick(&[Verb::Send, Verb::Send, Verb::Put, Verb::Put, Verb::Get]);
+pub(super) fn what(
+    dice: &mut Dice,
+    settings: &ThSettings,
+    process: u8,
+    has_collectives: bool,
+) -> (Verb, Submission) {
+    let mut verb = dice.pick(&[Verb::Send, Verb::Send, Verb::Put, Verb::Put, Verb::Get]);
+    if has_collectives && dice.one_in(3) {
+        verb = dice.pick(&[Verb::Control, Verb::Control, Verb::Event]);
+    }
     let has_hdq = u32::from(process) < settings.hdqs;
     let by = if has_hdq { dice.pick(&[Submission::Hdq, Submission::Sdq]) } else { Submission::Sdq };
     (verb, by)
 }
 
-/// Where ends are patient, no process waits for room in its submission queue, so that all of them see what has come:
-/// otherwise ends can wait for each other.
+/// What an operation has to do with those of other processes, all of which may be for nodes up to `last`. Only where `may_copy`
+/// it brings data to several.
+pub(super) fn collective(dice: &mut Dice, operation: &Operation, last: u32, may_copy: bool) -> Collective {
+    let copies = operation.verb == Verb::Control || operation.verb == Verb::Put && may_copy;
+    let further = if copies && dice.one_in(2) { dice.between(0, last - operation.node.0) } else { 0 };
+    let waits = if dice.one_in(3) { dice.between(1, 3) } else { 0 };
+    let triggers = operation.verb == Verb::Put && dice.one_in(2);
+    Collective { waits, further, triggers, follows: dice.one_in(2) }
+}
+
+/// Where ends are patient, or descriptors wait for control packets, no process waits for room in its submission queue, so that
+/// all of them see what has come: otherwise ends can wait for each other.
 pub(super) fn settings(dice: &mut Dice, are_patient: bool) -> ThSettings {
     let host = HostSettings { bus: bus(dice), poll: dice.time() };
     let store = dice.time();
