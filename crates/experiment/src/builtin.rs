@@ -30,6 +30,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("th-faults", include_str!("../../../experiments/th-faults.toml")),
         ("th-lanes", include_str!("../../../experiments/th-lanes.toml")),
         ("th-nic-latency", include_str!("../../../experiments/th-nic-latency.toml")),
+        ("th-collectives", include_str!("../../../experiments/th-collectives.toml")),
         ("th-nic-rate", include_str!("../../../experiments/th-nic-rate.toml")),
         ("th-end-to-end", include_str!("../../../experiments/th-end-to-end.toml")),
         ("elan4-latency", include_str!("../../../experiments/elan4-latency.toml")),

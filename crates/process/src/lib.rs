@@ -16,6 +16,7 @@
 //! * [`Operator`]: one operation of a NIC, again and again.
 
 mod assembly;
+pub mod collective;
 mod error;
 mod exchange;
 mod injector;

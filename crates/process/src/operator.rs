@@ -8,7 +8,7 @@
 
 use flitway_engine::Picos;
 use flitway_nic::host::program::{
-    Completion, CompletionKind, CountedEvent, Operation, Program, Submission, Verb,
+    Collective, Completion, CompletionKind, CountedEvent, Operation, Program, Submission, Verb,
 };
 use flitway_nic::host::story::{Stage, Story};
 use flitway_wiring::NodeId;
@@ -60,6 +60,7 @@ impl OperatorSettings {
             is_reliable: self.is_reliable,
             // The first of a chain sets the event that starts the second.
             event: (self.chain > 1).then_some(0),
+            collective: Collective::default(),
         }
     }
 
@@ -150,7 +151,7 @@ impl Operator {
 }
 
 impl Done {
-    fn record(&mut self, story: &Story, warm_up: u32) {
+    pub(crate) fn record(&mut self, story: &Story, warm_up: u32) {
         self.seen += 1;
         self.begun.push(story.begun());
         if self.seen <= warm_up {
@@ -187,6 +188,8 @@ impl Program for Operator {
                     self.post(todo);
                 }
             }
+            // Of operations of many processes.
+            CompletionKind::Reached => {}
         }
     }
 

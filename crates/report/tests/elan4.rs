@@ -20,6 +20,7 @@ const PUT: NicChoice = NicChoice {
     outstanding: None,
     processes: 1,
     chain: 1,
+    group: None,
 };
 
 const STREAM: NicChoice = NicChoice { count: 200, warm_up: 20, outstanding: Some(8), ..PUT };

@@ -9,7 +9,9 @@ use flitway_fabric::{Fabric, Faults, NicPorts, Simulation, Unobserved};
 use flitway_machine::Machine;
 use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
-use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
+use flitway_nic::host::program::{
+    Collective, Completion, CompletionKind, Operation, Program, Submission, Verb,
+};
 use flitway_nic::host::{Hosted, Hosts, IdleTime, Surroundings};
 use flitway_nic::th::Th;
 use flitway_nic::{NicModel, NicSettings, Place};
@@ -33,6 +35,7 @@ const PUT: NicChoice = NicChoice {
     outstanding: Some(32),
     processes: 1,
     chain: 1,
+    group: None,
 };
 
 fn machine(name: &str, set: &[&str]) -> Machine {
@@ -119,6 +122,7 @@ impl Script {
             tells_left: true,
             is_reliable: true,
             event: None,
+            collective: Collective::default(),
         }
     }
 }

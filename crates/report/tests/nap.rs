@@ -19,6 +19,7 @@ const SEND: NicChoice = NicChoice {
     outstanding: None,
     processes: 1,
     chain: 1,
+    group: None,
 };
 
 const PUT: NicChoice = NicChoice { verb: Verb::Put, by: Submission::Dma, ..SEND };

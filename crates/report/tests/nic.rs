@@ -5,7 +5,7 @@
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult};
+use flitway_report::session::nic::{CollectiveKind, GroupChoice, NicChoice, NicMisfit, NicResult};
 use std::sync::atomic::AtomicBool;
 
 const PUT: NicChoice = NicChoice {
@@ -19,6 +19,7 @@ const PUT: NicChoice = NicChoice {
     outstanding: None,
     processes: 1,
     chain: 1,
+    group: None,
 };
 
 fn session(machine: &str, set: &[&str], threads: u32) -> Session {
@@ -154,4 +155,49 @@ fn what_does_not_fit_is_told() {
     assert!(nrc.fit_nic(NicChoice { processes: 9, by: Submission::Sdq, ..PUT }).is_ok());
     let ideal = session("mesh-8x8", &[], 1);
     assert_eq!(ideal.fit_nic(PUT).unwrap_err(), NicMisfit::NoOperations);
+}
+
+/// A barrier, or a broadcast, of nodes 5 to 68.
+fn group(kind: CollectiveKind, is_offloaded: bool) -> NicChoice {
+    let verb = if kind == CollectiveKind::Barrier { Verb::Send } else { Verb::Put };
+    let bytes = if kind == CollectiveKind::Barrier { 0 } else { 1000 };
+    let group = Some(GroupChoice { kind, is_offloaded, arity: 4 });
+    NicChoice { verb, nodes: [5, 68], bytes, group, count: 3, warm_up: 1, ..PUT }
+}
+
+#[test]
+fn a_barrier_by_the_nics_takes_less_time_than_by_the_hosts_and_hardly_any_of_processors() {
+    let [offloaded, by_hosts] = [true, false].map(|is_offloaded| {
+        let result = run(&session("th-group", &[], 1), group(CollectiveKind::Barrier, is_offloaded));
+        assert!(result.is_complete);
+        assert_eq!(result.latencies().len(), 64 * 3, "all processes see each");
+        result
+    });
+    assert!(offloaded.mean_ns() < by_hosts.mean_ns());
+    let busy = |result: &NicResult| result.processor_ns().unwrap()[0];
+    assert!(busy(&offloaded) < busy(&by_hosts) / 2.0, "{} {}", busy(&offloaded), busy(&by_hosts));
+    let sum: f64 = offloaded.stages().iter().map(|(_, ns)| ns).sum();
+    assert!((sum - offloaded.mean_ns().unwrap()).abs() < 1e-6, "stages sum to the latency");
+    assert_eq!(offloaded.to_json()["nic"]["operation"], "barrier");
+}
+
+#[test]
+fn a_broadcast_comes_to_all_but_its_root_on_any_number_of_threads() {
+    for is_offloaded in [true, false] {
+        let results = [1, 2].map(|threads| {
+            run(&session("th-group", &[], threads), group(CollectiveKind::Broadcast, is_offloaded))
+        });
+        assert!(results[0].is_complete);
+        assert_eq!(results[0].latencies().len(), 63 * 3);
+        assert_eq!(results[0].to_json()["nic"], results[1].to_json()["nic"]);
+    }
+}
+
+#[test]
+fn operations_of_many_nodes_are_those_of_one_nic() {
+    let choice = group(CollectiveKind::Barrier, true);
+    let other = session("dawning5000", &[], 1);
+    let misfit = other.fit_nic(NicChoice { by: Submission::Pio, ..choice }).unwrap_err();
+    assert_eq!(misfit, NicMisfit::NoCollectives);
+    assert!(misfit.help().unwrap().contains("nic.model=th"));
 }

@@ -14,7 +14,7 @@ use flitway_machine::Machine;
 use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::Submission;
-use flitway_report::session::nic::{Busy, NicResult, Stage, stage_names};
+use flitway_report::session::nic::{Busy, GroupChoice, NicResult, Stage, stage_names};
 use flitway_report::shown::load;
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::Names;
@@ -34,7 +34,7 @@ pub(crate) fn run(
     let each = Each {
         label: &|_, task: &NicTask| {
             let choice = task.run.choice();
-            format!("{} of {}{}", choice.verb.name(), size(choice.bytes), at(task))
+            format!("{} of {}{}", choice.name(), size(choice.bytes), at(task))
         },
         texts: &|task, result: &NicResult| {
             let mut seen = seen.borrow_mut();
@@ -184,6 +184,9 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
         1 => String::new(),
         chain => format!("chains of {chain} to and fro, "),
     };
+    if let Some(group) = operation.group {
+        return header_of_group(session, workload, group, by);
+    }
     let text = format!(
         "{}; {}{} between nodes {from} and {to}, {} {}; {chained}{how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
@@ -195,6 +198,34 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
         workload.warm_up(),
     );
     format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+}
+
+/// The same for an operation of many nodes.
+fn header_of_group(
+    session: &Session,
+    workload: &NicWorkload,
+    GroupChoice { kind, is_offloaded, arity }: GroupChoice,
+    by: Submission,
+) -> String {
+    let [first, last] = workload.operation.nodes;
+    let text = format!(
+        "{}; {} of nodes {first} to {last} by the {}, {} {}, in a tree of up to {} a node; one after the other, {} after {} that \
+         warm up\n",
+        sizes_of(session),
+        kind.name(),
+        if is_offloaded { "NICs" } else { "hosts" },
+        by.parameter(),
+        by.name(),
+        plural_of(arity, "child", "children"),
+        plural(workload.count, "operation", "s"),
+        workload.warm_up(),
+    );
+    format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+}
+
+/// So many things, whose plural is another word.
+fn plural_of(count: u32, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A line of the table.

@@ -12,7 +12,7 @@ use flitway_report::faults::FaultsResult;
 use flitway_report::measure::Progress;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult, NicRun};
+use flitway_report::session::nic::{CollectiveKind, GroupChoice, NicChoice, NicMisfit, NicResult, NicRun};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -30,6 +30,8 @@ pub struct Operation {
     pub is_reliable: bool,
     /// Operations in a row, to and fro, in its place: each but the first is started by the event of the one before.
     pub chain: u32,
+    /// Of an operation of all nodes from the one to the other: which, and how.
+    pub group: Option<GroupChoice>,
 }
 
 /// Reads the parameters of an operation.
@@ -75,6 +77,28 @@ const CHAIN: Parameter = Parameter {
     doc: "Puts in the place of one, to and fro, on an Elan4: each but the first is started by the event of the one before, which \
           copies its commands and the data that came into a command queue, without a processor. Where they are even the caller sees the \
           end. Source: qsnet2.txt \"Event processor\".",
+};
+
+const ALL_NODES: Parameter = Parameter {
+    name: "nodes",
+    expected: "the first and the last of two or more nodes, such as `0-15`",
+    default: None,
+    doc: "Who takes part: all nodes from the first, which is the root, to the last.",
+};
+
+const CARRIED_OUT: Parameter = Parameter {
+    name: "by",
+    expected: "`nic` or `hosts`",
+    default: Some("nic"),
+    doc: "Who carries it out. `nic`: each process posts all descriptors of its part at once, of which some wait for control packets, and \
+          the NICs do the rest; `hosts`: processors see each message and post what follows.",
+};
+
+const ARITY: Parameter = Parameter {
+    name: "arity",
+    expected: "a number from 1 to 64",
+    default: Some("4"),
+    doc: "The most children of a node in the tree. Source: OQ-T17.",
 };
 
 /// The operations of NICs.
@@ -152,16 +176,63 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
             },
             |choice| operation(Verb::FetchAdd, choice),
         ),
+        (
+            Entry {
+                name: "barrier",
+                aliases: &[],
+                doc: "no process of many nodes goes on until all have come",
+                details: "On TH Express-2: a tree of consecutive nodes, in which control packets go up and down. By the NICs its latency \
+                          goes, for each process, from when the processor begins to post on which the end had to wait; by the hosts from when \
+                          the last process begins. A barrier has no data, and so no `--size`. Source: th-express-2.txt \
+                          sections 4.2.3 and 5.2.",
+                parameters: &[ALL_NODES, QUEUE, CARRIED_OUT, ARITY],
+            },
+            |choice| of_group(CollectiveKind::Barrier, choice),
+        ),
+        (
+            Entry {
+                name: "broadcast",
+                aliases: &[],
+                doc: "data of a node come into the memory of many others",
+                details: "On TH Express-2: puts down a tree of consecutive nodes. Its latency goes, for each process but the first, from when \
+                          the processor of the first begins to post until the process has seen the event that all data are there. The next one \
+                          follows when the first node has heard that all have them. Source: th-express-2.txt sections 4.2.3 and \
+                          5.2.",
+                parameters: &[ALL_NODES, QUEUE, CARRIED_OUT, ARITY],
+            },
+            |choice| of_group(CollectiveKind::Broadcast, choice),
+        ),
     ],
 );
 
-fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
-    let nodes = choice.value(0, |text| {
-        let (from, to) = text.split_once('-')?;
-        let nodes = [from.trim().parse().ok()?, to.trim().parse().ok()?];
-        // A node has no link to itself.
-        (nodes[0] != nodes[1]).then_some(nodes)
+/// The nodes that `text` names.
+fn nodes(text: &str) -> Option<[u32; 2]> {
+    let (from, to) = text.split_once('-')?;
+    let nodes = [from.trim().parse().ok()?, to.trim().parse().ok()?];
+    // A node has no link to itself.
+    (nodes[0] != nodes[1]).then_some(nodes)
+}
+
+fn of_group(kind: CollectiveKind, choice: &Choice) -> Result<Operation, ChoiceError> {
+    let nodes = choice.value(0, |text| nodes(text).filter(|[first, last]| first < last))?;
+    let queues = [Submission::Hdq, Submission::Sdq];
+    let by = choice.value(1, |text| queues.into_iter().find(|queue| queue.name() == text))?;
+    let is_offloaded = choice.value(2, |text| match text {
+        "nic" => Some(true),
+        "hosts" => Some(false),
+        _ => None,
     })?;
+    let arity = choice.value(3, |text| text.parse().ok().filter(|arity| (1..=64).contains(arity)))?;
+    let verb = match kind {
+        CollectiveKind::Barrier => Verb::Send,
+        CollectiveKind::Broadcast => Verb::Put,
+    };
+    let group = Some(GroupChoice { kind, is_offloaded, arity });
+    Ok(Operation { verb, nodes, by: Some(by), is_reliable: false, chain: 1, group })
+}
+
+fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
+    let nodes = choice.value(0, nodes)?;
     let mut by = None;
     for (place, parameter) in [(1, QUEUE), (2, BY)] {
         let is_so = |text: &str, it: &Submission| it.parameter() == parameter.name && it.name() == text;
@@ -182,7 +253,7 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
         Verb::Put => choice.value(4, |text| text.parse().ok().filter(|chain| (1..=1000).contains(chain)))?,
         _ => 1,
     };
-    Ok(Operation { verb, nodes, by, is_reliable, chain })
+    Ok(Operation { verb, nodes, by, is_reliable, chain, group: None })
 }
 
 /// Operations of a process that count, unless it is said how many: one after the other on an idle network, where they differ
@@ -202,7 +273,7 @@ pub(super) const KIND: Kind = Kind {
             "nic",
             KindId::Nic,
             ValueKind::Text("OPERATION"),
-            "An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...), fetch-add(...), with \
+            "An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...), fetch-add(...), or of many, barrier(0-15), broadcast(0-15); with \
              queue=... or by=..., as the NIC has it, and reliable=yes (flitway explain put); its latency, bandwidth and rate, and where the time goes",
         ),
         WorkloadOption::new(
@@ -283,6 +354,17 @@ fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Ve
     let count = options.get("count").map_or(Some(unless_given), |text| number("count", text, 1_000_000));
     let beside = beside::check(options, &mut problems);
     let faults = Broken::check(options).map_err(|found| problems.extend(found)).unwrap_or(None);
+    let (sizes, size) = match operation.and_then(|operation: Operation| operation.group) {
+        Some(group) => {
+            problems.extend(misfits_of_group(group, options));
+            let has_data = group.kind == CollectiveKind::Broadcast;
+            (
+                sizes.map(|sizes| if has_data { sizes } else { vec![0] }),
+                if has_data { size } else { String::new() },
+            )
+        }
+        None => (sizes, size),
+    };
     match (operation, sizes, count, processes, outstanding, beside) {
         (Some(operation), Some(sizes), Some(count), Some(processes), None | Some(Some(_)), Some(beside))
             if problems.is_empty() =>
@@ -303,6 +385,21 @@ fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Ve
         }
         _ => Err(problems),
     }
+}
+
+/// What is said beside an operation of many nodes and does not go with it.
+fn misfits_of_group(group: GroupChoice, options: &WorkloadOptions) -> Vec<Problem> {
+    let name = group.kind.name();
+    let refused = [
+        ("size", group.kind == CollectiveKind::Barrier, "has no data"),
+        ("processes", options.get("processes") != Some("1"), "is of one process of each node"),
+        ("outstanding", true, "is followed by the next one when it is over"),
+    ];
+    let given = refused.into_iter().filter(|&(option, is_wrong, _)| is_wrong && options.is_given(option));
+    let problem = |(option, _, why)| {
+        Problem::new(option, format!("a {name} {why}")).help(format!("leave --{option} out"))
+    };
+    given.map(problem).collect()
 }
 
 /// The sizes that `text` says.
@@ -344,6 +441,7 @@ fn misfit(error: NicMisfit) -> Problem {
         | NicMisfit::NoOperation { .. }
         | NicMisfit::NoWay { .. }
         | NicMisfit::NotReliable
+        | NicMisfit::NoCollectives
         | NicMisfit::Misses(_)
         | NicMisfit::NoNode { .. } => "nic",
         NicMisfit::TooLarge { .. } => "size",
@@ -356,10 +454,12 @@ impl Described for NicWorkload {
     fn to_json(&self) -> Value {
         let mut workload = json!({
             "nic": self.written,
-            "size": self.size,
             "count": self.count.to_string(),
             "processes": self.processes.to_string(),
         });
+        if !self.size.is_empty() {
+            workload["size"] = json!(self.size);
+        }
         if let Some(outstanding) = self.outstanding {
             workload["outstanding"] = json!(outstanding.to_string());
         }
@@ -391,7 +491,7 @@ impl Tasks for NicWorkload {
 
     /// Of each size at each load of the traffic.
     fn tasks(&self, session: &Session) -> Result<Vec<NicTask>, Vec<Problem>> {
-        let Operation { verb, nodes, by, is_reliable, chain } = self.operation;
+        let Operation { verb, nodes, by, is_reliable, chain, group } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
         let by = session.nic_way(verb, by).map_err(|error| vec![misfit(error)])?;
@@ -410,6 +510,7 @@ impl Tasks for NicWorkload {
                     outstanding,
                     processes,
                     chain,
+                    group,
                 };
                 let run = session.fit_nic(choice).map_err(|error| vec![misfit(error)])?;
                 tasks.push(Task { run, background: background.clone(), faults: faults.clone() });
@@ -458,7 +559,8 @@ mod tests {
     fn an_operation_is_between_two_nodes() {
         let read = |text: &str| CATALOG.choose(text).and_then(|(choice, read)| read(&choice));
         let by = Some(Submission::Sdq);
-        let put = Operation { verb: Verb::Put, nodes: [0, 15], by, is_reliable: false, chain: 1 };
+        let put =
+            Operation { verb: Verb::Put, nodes: [0, 15], by, is_reliable: false, chain: 1, group: None };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
         assert_eq!(read("put(0-15, queue=sdq, chain=8)"), Ok(Operation { chain: 8, ..put }));
         assert!(read("put(0-1, chain=0)").unwrap_err().to_string().contains("from 1 to 1000"));
@@ -470,6 +572,11 @@ mod tests {
         assert!(read("put(1-1)").unwrap_err().to_string().contains("two different nodes"));
         assert_eq!(read("put(0-1, by=dma)").map(|it| it.by), Ok(Some(Submission::Dma)));
         assert!(read("put(0-1, queue=sdq, by=dma)").is_err(), "no NIC takes both");
+        let barrier = read("barrier(0-63, by=hosts, arity=2)").map(|it| it.group);
+        let group = GroupChoice { kind: CollectiveKind::Barrier, is_offloaded: false, arity: 2 };
+        assert_eq!(barrier, Ok(Some(group)));
+        assert!(read("barrier(3-1)").unwrap_err().to_string().contains("the first and the last"));
+        assert!(read("broadcast(0-3, by=dma)").unwrap_err().to_string().contains("`nic` or `hosts`"));
         assert!(read("put(0-1, queue=dma)").unwrap_err().to_string().contains("`hdq` or `sdq`"));
     }
 }

@@ -1,5 +1,7 @@
 //! Operations of NICs between two nodes: what they take, and with what.
 
+mod json;
+mod members;
 mod misfit;
 
 use super::Session;
@@ -17,11 +19,11 @@ use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_nic::host::program::{Program, Submission, Verb};
 use flitway_nic::host::{AnyHost, HostCounts, Hosted, Hosts, IdleTime, IdleTimes, OnABus, Way};
 use flitway_process::Together;
+use flitway_process::collective::Member;
 use flitway_process::operator::{Done, Operator, OperatorSettings};
 use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::End;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +31,7 @@ use std::time::Duration;
 
 pub use flitway_nic::host::program;
 pub use flitway_nic::host::story::Stage;
+pub use flitway_process::collective::CollectiveKind;
 pub use misfit::NicMisfit;
 
 /// Operations of a NIC, as asked for.
@@ -55,13 +58,42 @@ pub struct NicChoice {
     /// Operations in a row, to and fro, in the place of one, each but the first started by the event of the one before; 1 for
     /// no such chain.
     pub chain: u32,
+    /// Of an operation of all nodes from the one to the other: which, and how. Its verb is that of what goes down the tree.
+    pub group: Option<GroupChoice>,
+}
+
+/// An operation of many nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupChoice {
+    /// Which.
+    pub kind: CollectiveKind,
+    /// Whether NICs carry it out, not processors.
+    pub is_offloaded: bool,
+    /// The most children of a node of their tree.
+    pub arity: u32,
 }
 
 impl NicChoice {
     /// Whether the caller sees the end of an operation.
     #[must_use]
     pub fn comes_back(&self) -> bool {
-        self.verb.comes_back() || self.chain.is_multiple_of(2)
+        self.group.is_some() || self.verb.comes_back() || self.chain.is_multiple_of(2)
+    }
+
+    /// The nodes that take part, the callers first.
+    fn callers(&self) -> impl Iterator<Item = u32> + use<> {
+        let [from, to] = self.nodes;
+        let (range, ends) = match self.group {
+            Some(_) => (from..to + 1, [None, None]),
+            None => (0..0, [Some(from), Some(to)]),
+        };
+        ends.into_iter().flatten().chain(range)
+    }
+
+    /// The name of what is done.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.group.map_or(self.verb.name(), |group| group.kind.name())
     }
 }
 
@@ -200,7 +232,7 @@ impl NicResult {
     pub fn bandwidth_mb_per_s(&self) -> Option<f64> {
         let bytes = self.choice.bytes as f64;
         match self.choice.outstanding {
-            _ if !self.is_complete => None,
+            _ if !self.is_complete || self.choice.bytes == 0 => None,
             Some(_) => Some(self.rate_per_s()? * bytes / 1e6),
             None => Some(bytes / self.mean_ns()? * 1e3 * f64::from(self.choice.processes)),
         }
@@ -281,98 +313,6 @@ impl NicResult {
     pub fn counters_of(&self, side: usize) -> &[(&'static str, u64)] {
         &self.hosts[side].nic
     }
-
-    /// The object that `--json` has in `points`.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let NicChoice { verb, nodes, by, bytes, outstanding, processes, .. } = self.choice;
-        let mut nic = json!({
-            "operation": verb.name(),
-            "from": nodes[0],
-            "to": nodes[1],
-            by.parameter(): by.name(),
-            "processes": processes,
-            "size_bytes": bytes,
-            "operations": self.latencies.len(),
-            "complete": self.is_complete,
-        });
-        if self.choice.is_reliable {
-            nic["reliable"] = json!(true);
-        }
-        if self.choice.chain > 1 {
-            nic["chain"] = json!(self.choice.chain);
-        }
-        if let Some(outstanding) = outstanding {
-            nic["outstanding"] = json!(outstanding);
-        }
-        if let Some(mean) = self.mean_ns() {
-            nic["latency_ns"] = json!({
-                "mean": mean,
-                "min": self.percentile_ns(0),
-                "p50": self.percentile_ns(500),
-                "p99": self.percentile_ns(990),
-                "p999": self.percentile_ns(999),
-                "max": self.percentile_ns(1_000),
-            });
-            if let Some([sender, receiver]) = self.processor_ns() {
-                nic["processor_ns"] = json!({ "sender": sender, "receiver": receiver });
-            }
-            let stages = self.stages();
-            let stages = stages.iter().map(|&(stage, ns)| {
-                let [place, unit] = stage_names(stage);
-                json!({ "place": place, "unit": unit, "ns": ns })
-            });
-            nic["stages"] = stages.collect();
-        }
-        let mut put = |key: &str, value: Option<f64>| {
-            if let Some(value) = value {
-                nic[key] = json!(value);
-            }
-        };
-        put("zero_load_ns", self.zero_load.map(Picos::as_nanos));
-        put("bandwidth_mb_per_s", self.bandwidth_mb_per_s());
-        put("rate_per_s", self.rate_per_s());
-        let busy = self.busy();
-        let busy =
-            busy.iter().map(|it| json!({ "node": nodes[it.side], "part": it.part, "share": it.share }));
-        nic["busy"] = busy.collect();
-        let counters = |side: usize| -> serde_json::Map<String, Value> {
-            self.hosts[side].nic.iter().map(|&(name, count)| (name.to_owned(), json!(count))).collect()
-        };
-        nic["counters"] = json!([counters(0), counters(1)]);
-        let mut point = json!({
-            "packets": self.counters.packets_created,
-            "nic": nic,
-            "events": self.counters.events,
-            "packet_hops": self.counters.packet_hops,
-            "flit_hops": self.counters.flit_hops,
-            "wall_s": self.wall.as_secs_f64(),
-        });
-        if let Some(bytes) = self.peak_rss_bytes {
-            point["peak_rss_bytes"] = json!(bytes);
-        }
-        self.add_network(&mut point);
-        point
-    }
-
-    /// Adds to `point` what the network came to, as load points have it.
-    fn add_network(&self, point: &mut Value) {
-        let of_traffic = [
-            "offered_load",
-            "accepted_load",
-            "packet_latency_ns",
-            "network_latency_ns",
-            "channel_load",
-            "duration_ns",
-        ];
-        let of_all = ["deadlock", "link_errors", "links", "faults"];
-        let network = self.point.to_json();
-        for key in of_traffic.iter().filter(|_| self.has_traffic).chain(&of_all) {
-            if let Some(value) = network.get(*key) {
-                point[*key] = value.clone();
-            }
-        }
-    }
 }
 
 /// Where a stage is, and what takes the time there.
@@ -412,10 +352,13 @@ impl Session {
             let instead = match verb {
                 Verb::Send | Verb::Store => Some(Verb::Put),
                 Verb::Load => Some(Verb::Get),
-                Verb::Put | Verb::Get | Verb::FetchAdd => None,
+                Verb::Put | Verb::Get | Verb::FetchAdd | Verb::Control | Verb::Event => None,
             };
             let instead = instead.filter(|&other| !nic.ways(other).is_empty() && bytes <= nic.most(other).0);
             return Err(NicMisfit::TooLarge { verb, bytes, most, source, instead });
+        }
+        if choice.group.is_some() && !nic.has_collectives() {
+            return Err(NicMisfit::NoCollectives);
         }
         if choice.chain > 1 {
             nic.chains(&operators(&choice).operation(0, 0)).map_err(NicMisfit::Misses)?;
@@ -453,10 +396,18 @@ impl Session {
     ) -> NicResult {
         let mut fabric = self.fabric.clone();
         fabric.nic_ports = self.on_a_bus().ports();
-        on_architecture!(&fabric, A, fabric => self.nic_on::<A>(run, fabric, background, (stop, progress)))
+        let is_group = run.choice.group.is_some();
+        on_architecture!(&fabric, A, fabric => {
+            let around = (stop, progress);
+            if is_group {
+                self.nic_on::<A, Member>(run, fabric, background, around)
+            } else {
+                self.nic_on::<A, Operator>(run, fabric, background, around)
+            }
+        })
     }
 
-    fn nic_on<A: Architecture>(
+    fn nic_on<A: Architecture, P: Measured>(
         &self,
         run: &NicRun,
         fabric: &flitway_fabric::Fabric<A::Chip>,
@@ -465,14 +416,17 @@ impl Session {
     ) -> NicResult {
         /// Cycles between two looks whether everything is over.
         const STRIDE: u64 = 1 << 10;
-        let NicChoice { nodes, processes, .. } = run.choice;
+        let NicChoice { processes, .. } = run.choice;
         let (job, model) = (Operations::new(self, background.map(|it| it.0), None, None), self.hosts(run));
         let kinds = Kinds::<A, _> { fabric, nic: &model };
         let mut simulation = self.simulation_of(&job, kinds, &Watch::default(), self.fault_record(None));
         let mut course = self.managed(job.course::<A, Hosted<Together>>());
-        let ends = nodes.map(NodeId);
+        let ends = run.choice.nodes.map(NodeId);
+        let all: Vec<NodeId> = run.choice.callers().map(NodeId).collect();
         let is_over = |simulation: &mut Simulation<A, Hosted<Together>, Recorder>| {
-            let looks = ends.map(|node| ask_host(simulation, node, processes, Look::at));
+            let looks =
+                all.iter().map(|&node| ask_host::<A, P, _>(simulation, node, processes, Look::at::<P>));
+            let looks: Vec<Look> = looks.collect();
             let lost = |it: &mut Recorder| it.faults().map_or(0, |faults| faults.messages_lost);
             let lost: u64 = simulation.gather_observers(lost).into_iter().sum();
             // What is lost is never answered: with nothing else under way, nothing comes any more.
@@ -487,15 +441,18 @@ impl Session {
         let point = Point { links, faults, ..Point::new(offered, &measurement, self.scale()) };
         let point = point.with_stages(&self.fabric, &measurement);
         let at = self.machine.clock.picos_floor(simulation.now());
-        let [near, far] = ends.map(|node| {
-            ask_host(&mut simulation, node, processes, |host, operators| {
-                let done: Vec<Done> = operators.iter().map(|operator| operator.done().clone()).collect();
-                (done, host.counts(at), Look::at(host, operators).is_done)
+        let seen = all.iter().map(|&node| {
+            ask_host::<A, P, _>(&mut simulation, node, processes, |host, programs| {
+                let done = programs.iter().map(|program| program.done().clone()).collect();
+                Seen { done, counts: host.counts(at), is_done: Look::at(host, programs).is_done }
             })
         });
-        let is_complete = near.2 && far.2;
-        let end = near.0.iter().chain(&far.0).map(Done::last).max().unwrap_or_default();
-        let done = if run.choice.comes_back() { near.0 } else { far.0 };
+        let seen: Vec<Seen> = seen.collect();
+        let is_complete = seen.iter().all(|it| it.is_done);
+        let end = seen.iter().flat_map(|it| &it.done).map(Done::last).max().unwrap_or_default();
+        // The callers come first.
+        let hosts = [seen.first(), seen.last()].map(|it| it.map(|it| it.counts.clone()).unwrap_or_default());
+        let done = done_of(&run.choice, seen);
         let mut latencies: Vec<u64> = done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
         latencies.sort_unstable();
         let Measurement { counters, wall, .. } = measurement;
@@ -505,7 +462,7 @@ impl Session {
             is_stopped: point.is_stopped() && !is_complete,
             latencies,
             done,
-            hosts: [near.1, far.1],
+            hosts,
             end,
             clock: self.machine.clock,
             rails: self.fabric.rails,
@@ -526,9 +483,14 @@ impl Session {
 
     /// What makes the host of each node.
     fn hosts(&self, run: &NicRun) -> Hosts {
-        let NicChoice { nodes, processes, .. } = run.choice;
-        let operators = operators(&run.choice);
+        let choice = run.choice;
+        let NicChoice { nodes, processes, .. } = choice;
+        let operators = operators(&choice);
         let programs = Arc::new(move |node: NodeId| {
+            if let Some(group) = choice.group {
+                let program = || members::program(&choice, group, node);
+                return if choice.callers().any(|it| it == node.0) { vec![program()] } else { Vec::new() };
+            }
             let side = nodes.iter().position(|&it| it == node.0);
             side.map(|side| programs(operators, side, processes)).unwrap_or_default()
         });
@@ -545,6 +507,9 @@ impl Session {
 
     /// When the first operation is seen in an idle machine with all translations.
     fn nic_theory(&self, choice: &NicChoice) -> Option<Picos> {
+        if choice.group.is_some() {
+            return None;
+        }
         let clock = self.machine.clock;
         let [from, to] = choice.nodes.map(NodeId);
         let operation = operators(choice).operation(0, 0);
@@ -560,6 +525,23 @@ impl Session {
     }
 }
 
+/// What the processes of a node have seen in the end.
+struct Seen {
+    done: Vec<Done>,
+    counts: HostCounts,
+    is_done: bool,
+}
+
+/// What those have seen that the data come to, of all nodes that take part.
+fn done_of(choice: &NicChoice, seen: Vec<Seen>) -> Vec<Done> {
+    let mut done: Vec<Vec<Done>> = seen.into_iter().map(|it| it.done).collect();
+    match choice.group {
+        Some(group) => members::done(group, choice.warm_up, done.concat()),
+        None if choice.comes_back() => done.swap_remove(0),
+        None => done.swap_remove(1),
+    }
+}
+
 /// What is seen of a host from outside.
 struct Look {
     /// Its processes have seen all that they are to see.
@@ -572,8 +554,8 @@ struct Look {
 }
 
 impl Look {
-    fn at(host: &dyn AnyHost, operators: &[&Operator]) -> Look {
-        let is_done = operators.iter().all(|operator| operator.is_done());
+    fn at<P: Measured>(host: &dyn AnyHost, programs: &[&P]) -> Look {
+        let is_done = programs.iter().all(|program| program.is_done());
         let is_quiet = host.next().is_none();
         Look { is_done, is_quiet, under_way: host.under_way(), unanswered: host.unanswered() }
     }
@@ -606,19 +588,38 @@ fn idle_times(fabric: &AnyFabric) -> IdleTimes {
     })
 }
 
+/// A program that measures.
+trait Measured: Program + 'static {
+    /// What it has seen.
+    fn done(&self) -> &Done;
+
+    /// Whether it has seen all that it is to see.
+    fn is_done(&self) -> bool;
+}
+
+impl Measured for Operator {
+    fn done(&self) -> &Done {
+        Operator::done(self)
+    }
+
+    fn is_done(&self) -> bool {
+        Operator::is_done(self)
+    }
+}
+
 /// What `ask` answers of the host of `node`, whose programs are the `operators`.
-fn ask_host<A: Architecture, T: Send + 'static>(
+fn ask_host<A: Architecture, P: Measured, T: Send + 'static>(
     simulation: &mut Simulation<A, Hosted<Together>, Recorder>,
     node: NodeId,
     processes: u32,
-    ask: impl Fn(&dyn AnyHost, &[&Operator]) -> T,
+    ask: impl Fn(&dyn AnyHost, &[&P]) -> T,
 ) -> T {
     ask_nic(simulation, node, |nic| {
         let host = &*nic.host_mut();
-        let operator = |process: u32| {
-            let program = host.program(process as u8).as_any().downcast_ref::<Operator>();
+        let program = |process: u32| {
+            let program = host.program(process as u8).as_any().downcast_ref::<P>();
             program.expect("it runs operations")
         };
-        ask(host, &(0..processes).map(operator).collect::<Vec<_>>())
+        ask(host, &(0..processes).map(program).collect::<Vec<_>>())
     })
 }

@@ -26,6 +26,8 @@ pub enum NicMisfit {
     },
     /// It has no operations that are reliable from end to end.
     NotReliable,
+    /// It does not carry out operations of many nodes.
+    NoCollectives,
     /// It cannot work on this network.
     Misses(&'static str),
     /// There is no such node.
@@ -79,6 +81,9 @@ impl fmt::Display for NicMisfit {
             NicMisfit::NotReliable => {
                 f.write_str("the NIC of this machine has no operations that are reliable from end to end")
             }
+            NicMisfit::NoCollectives => {
+                f.write_str("the NIC of this machine has no operations of many nodes")
+            }
             NicMisfit::Misses(what) => f.write_str(what),
             NicMisfit::NoNode { node, nodes } => {
                 write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
@@ -114,6 +119,9 @@ impl NicMisfit {
             }
             NicMisfit::NotReliable => {
                 Some("leave `reliable=yes` out, or use `--set nic.model=th`, which has them".to_owned())
+            }
+            NicMisfit::NoCollectives => {
+                Some("use `--set nic.model=th`, the NIC of TH Express-2, which has them".to_owned())
             }
             NicMisfit::NoNode { .. } | NicMisfit::Misses(_) => None,
             NicMisfit::NoOperation { has, .. } => {
