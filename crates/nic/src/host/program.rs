@@ -44,6 +44,19 @@ pub struct Operation {
     /// The counted event of the other process that a put sets, by its place: its data come into the block of that, and the
     /// process is not told. `None` for the event that tells it.
     pub event: Option<u16>,
+    /// What it has to do with operations of other processes, where the NIC [has that](super::OnABus::has_collectives).
+    pub collective: Collective,
+}
+
+/// What makes an operation a part of one of many processes, which NICs carry out by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collective {
+    /// It begins when so many control packets have come for its process, beside those that others have waited for.
+    pub waits: u32,
+    /// It is carried out for so many further nodes, those behind its own: for the process of that number of each.
+    pub further: u32,
+    /// When its data are in memory they count as a control packet, and their process is not told.
+    pub triggers: bool,
 }
 
 /// An event that starts operations when it has been set so many times, each time.
@@ -95,10 +108,14 @@ pub enum Verb {
     Store,
     /// A word is added to one there, and what that was before comes into a register.
     FetchAdd,
+    /// A packet without data says to the NIC there that its process may go on.
+    Control,
+    /// Its own process is told, and no other.
+    Event,
 }
 
 impl Verb {
-    /// All of them.
+    /// Those that bring data.
     pub const ALL: [Verb; 6] = [Verb::Send, Verb::Put, Verb::Get, Verb::Load, Verb::Store, Verb::FetchAdd];
 
     /// Its name.
@@ -111,13 +128,15 @@ impl Verb {
             Verb::Load => "remote-load",
             Verb::Store => "remote-store",
             Verb::FetchAdd => "fetch-add",
+            Verb::Control => "control",
+            Verb::Event => "event",
         }
     }
 
     /// Whether the process that asks for it sees the end of it, and no other.
     #[must_use]
     pub const fn comes_back(self) -> bool {
-        !matches!(self, Verb::Send | Verb::Put)
+        !matches!(self, Verb::Send | Verb::Put | Verb::Control | Verb::Event)
     }
 }
 
@@ -215,4 +234,6 @@ pub enum CompletionKind {
     Fetched,
     /// One of its own has brought a word into a register, or an answer.
     Loaded,
+    /// One of its own has come to its turn, behind what it has waited for.
+    Reached,
 }

@@ -1,7 +1,7 @@
 //! What NICs carry out, and what their packets say, as far as it is the same for all of them.
 
 use super::Post;
-use super::program::{Completion, CompletionKind, OperationId, Verb};
+use super::program::{Collective, Completion, CompletionKind, OperationId, Verb};
 use super::story::Story;
 use flitway_wiring::NodeId;
 use std::collections::BTreeMap;
@@ -29,6 +29,8 @@ pub struct Job {
     pub is_reliable: bool,
     /// The counted event that its data set.
     pub event: Option<u16>,
+    /// What it has to do with those of other processes.
+    pub collective: Collective,
     /// Until now.
     pub story: Story,
 }
@@ -52,6 +54,8 @@ pub struct Header {
     pub from: (u8, u64),
     /// The counted event of that process that they set.
     pub event: Option<u16>,
+    /// They count as a control packet.
+    pub triggers: bool,
     /// Until now.
     pub story: Story,
 }
@@ -67,6 +71,8 @@ pub enum Carries {
     Request,
     /// Data that were asked for.
     Answer,
+    /// No data: a process may go on.
+    Control,
 }
 
 /// A packet's content: what it says, and its bytes where memory has them.
@@ -84,7 +90,9 @@ impl Job {
     pub fn of(node: NodeId, process: u8, post: &Post) -> Self {
         let Post { operation, number, story, .. } = *post;
         let (source, target) = match operation.verb {
-            Verb::Send | Verb::Put => ((process, operation.here), operation.there),
+            Verb::Send | Verb::Put | Verb::Control | Verb::Event => {
+                ((process, operation.here), operation.there)
+            }
             _ => ((operation.process, operation.there), operation.here),
         };
         Job {
@@ -116,6 +124,7 @@ impl Job {
             tells_left: false,
             is_reliable: false,
             event: None,
+            collective: Collective::default(),
             story: request.story,
         }
     }
@@ -132,6 +141,7 @@ impl Job {
         let what = match self.verb {
             Verb::Send => Carries::Mini,
             Verb::Put => Carries::Put,
+            Verb::Control => Carries::Control,
             _ if self.is_request() => Carries::Request,
             _ => Carries::Answer,
         };
@@ -141,8 +151,8 @@ impl Job {
         } else {
             (self.target + offset, (self.source.0, self.source.1 + offset))
         };
-        let Job { of, to: (_, process), bytes: of_bytes, event, .. } = *self;
-        Header { of, what, process, byte, bytes, of_bytes, from, event, story }
+        let Job { of, to: (_, process), bytes: of_bytes, event, collective, .. } = *self;
+        Header { of, what, process, byte, bytes, of_bytes, from, event, triggers: collective.triggers, story }
     }
 
     /// Data from `offset` on up to where the address at the destination is a multiple of `most`.
