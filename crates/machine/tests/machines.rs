@@ -17,6 +17,7 @@ use flitway_switch::hpp::settings::{
     AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline,
 };
 use flitway_wiring::dependency::{Dependencies, Verdict};
+use flitway_wiring::routing::Selection;
 use flitway_wiring::topology::{End, Topology, TopologySettings};
 use flitway_wiring::{NodeId, PortId, SwitchId};
 use std::path::Path;
@@ -171,6 +172,7 @@ fn the_hpp_switch_is_the_chip_of_the_paper() {
         buffer_units: 64,
         unit_flits: 32,
         arbiter: ArbiterKind::Matrix,
+        selection: Selection::First,
         show_ahead: true,
         pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
         tx_fifo: 16,
@@ -632,14 +634,38 @@ fn routings_that_switches_select_for_need_switches_that_do() {
         Machine::load(machine, &set).unwrap_err().to_string()
     };
     let dragonfly = "topology={kind=\"dragonfly\", switches_per_group=4, global_ports=2}";
-    let problem = refused("hpp-switch", &[dragonfly, "routing.algorithm=ugal", "switch.vcs=3"]);
-    for part in [
-        "`ugal` routing takes switches that select",
-        "follows the way that the source has written",
-        "minimal",
+    let of_hpp = |routing: &str, vcs: &str, selection: &str| {
+        let set = [routing, vcs, selection].map(str::to_owned);
+        let [routing, vcs, selection] = set;
+        [dragonfly.to_owned(), "link.length.switch=5 m".to_owned(), routing, vcs, selection]
+    };
+    let by_load = "switch.selection=least-loaded";
+    for (routing, why) in [
+        ("routing.algorithm=ugal-g", "do not tell each other their loads"),
+        ("routing.algorithm=adaptive", "names whole ways"),
     ] {
-        assert!(problem.contains(part), "{problem}");
+        let set = of_hpp(routing, "switch.vcs=12", by_load);
+        let problem = refused("hpp-switch", &set.each_ref().map(String::as_str));
+        for part in ["routing takes switches that select", why, "minimal"] {
+            assert!(problem.contains(part), "{problem}");
+        }
     }
+    for (routing, vcs) in
+        [("routing.algorithm=ugal", "switch.vcs=3"), ("routing.algorithm=par", "switch.vcs=4")]
+    {
+        let set = of_hpp(routing, vcs, "switch.selection=first");
+        let problem = refused("hpp-switch", &set.each_ref().map(String::as_str));
+        assert!(problem.contains(by_load), "{problem}");
+        let machine = load("hpp-switch", &of_hpp(routing, vcs, by_load).each_ref().map(String::as_str));
+        assert!(machine.warnings.iter().all(|it| it.code != Code::RoutingMisfit), "{:?}", machine.warnings);
+        let routing = &machine.fabric().routing;
+        assert!(routing.chooses_ways());
+        assert!(matches!(Dependencies::of(routing).verdict(), Verdict::Free(_)), "all ways that they choose");
+    }
+    // Other routings have one way.
+    let machine = load("hpp-switch", &[by_load]);
+    assert!(machine.warnings.iter().any(|it| it.code == Code::RoutingMisfit), "{:?}", machine.warnings);
+    assert_eq!(machine.fabric().routing.selection(), Selection::First);
     let problem = refused("sp-switch-16", &["routing.algorithm=adaptive"]);
     assert!(problem.contains("routes by destination alone"), "{problem}");
     let tiled =

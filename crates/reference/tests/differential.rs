@@ -23,6 +23,7 @@ fn engine_and_reference_agree_on_random_cases() {
             assert!(is_replay || coverage.cases == CASES, "every case has a fabric");
             assert!(is_replay || coverage.in_batches > CASES / 30, "both models of the HPP Switch");
             assert!(is_replay || coverage.posting > CASES / 60, "both ways of adverts on wires of their own");
+            assert!(is_replay || coverage.choosing > CASES / 60, "switches that choose ways");
             assert!(is_replay || coverage.answering > CASES / 120, "NIC ports that tell answers");
         }
         Err(finding) => panic!("{finding}"),

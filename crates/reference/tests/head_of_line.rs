@@ -25,7 +25,7 @@ use flitway_fabric::{
 };
 use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{Destination, Groups, NodeId, RailId};
 use std::sync::Arc;
@@ -59,6 +59,7 @@ fn switch(nodes: u32) -> Fabric<HppSettings> {
         buffer_units: 16,
         unit_flits: SLOT as u32,
         arbiter: ArbiterKind::LeastRecentlyGranted,
+        selection: Selection::First,
         show_ahead: false,
         pipeline: Pipeline { receive: 1, queue: 1, route: 1, transmit_buffer: 1, transmit: 1 },
         tx_fifo: 2,

@@ -30,6 +30,7 @@ impl Coverage {
     fn add(&mut self, case: &Case, outcome: &Outcome) {
         let mut add = |name, count| *self.counted.entry(name).or_default() += count;
         Verb::ALL.iter().for_each(|verb| add(verb.name(), 0));
+        Submission::ALL.iter().for_each(|by| add(by.name(), 0));
         for (_, operation) in case.posted(outcome) {
             add(operation.verb.name(), 1);
             add(operation.by.name(), 1);

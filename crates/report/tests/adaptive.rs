@@ -38,6 +38,19 @@ fn session(routing: &str, vcs: u32) -> Session {
     Session::new(Machine::load("th-frame", &set.map(str::to_owned)).unwrap(), 1, 1)
 }
 
+fn of_hpp(routing: &str, vcs: u32) -> Session {
+    let (routing, vcs) = (format!("routing={{algorithm=\"{routing}\"}}"), format!("switch.vcs={vcs}"));
+    let set = [
+        DRAGONFLY,
+        &routing,
+        &vcs,
+        "link.length={node=\"1 m\", switch=\"1 m\"}",
+        "nic.vc=by-packet",
+        "switch.selection=least-loaded",
+    ];
+    Session::new(Machine::load("hpp-switch", &set.map(str::to_owned)).unwrap(), 1, 1)
+}
+
 /// Each node sends to the nodes of the next group.
 fn to_the_next_group() -> String {
     let group = |node: u32| node / OF_A_GROUP;
@@ -87,6 +100,32 @@ fn ugal_takes_uniform_traffic_as_minimal_routing_and_adversarial_traffic_as_vali
         // What switches choose no theory tells.
         assert_eq!(Theory::new(session.fabric(), &traffic(&session, "uniform", 80)), None);
     }
+}
+
+/// The same on HPP Switches, whose sources write both ways; and there, too, the packets of PAR wait for less than those of
+/// UGAL. A packet is several credit units, so that an output that sends one has more than twice the load of an idle one: with
+/// uniform traffic, too, some go by way.
+#[test]
+fn on_hpp_switches_too_ugal_and_par_take_what_the_better_way_does() {
+    const ADVERSARIAL: &str = "matrix(next)";
+    let takes = |point: &Point, load: f64| (point.accepted_load - load).abs() < 0.02;
+    let (minimal, valiant) = (of_hpp("minimal", 4), of_hpp("valiant", 6));
+    let (uniform, adversarial) = (point(&minimal, "uniform", 60), point(&minimal, ADVERSARIAL, 40));
+    assert!(takes(&uniform, 0.6) && adversarial.accepted_load <= 0.125, "{}", adversarial.accepted_load);
+    assert_eq!(adversarial.verdict, Verdict::Saturated);
+    let halved = point(&valiant, "uniform", 60);
+    assert!(halved.accepted_load < 0.55, "{}", halved.accepted_load);
+    let times = [("ugal", 6), ("par", 8)].map(|(routing, vcs)| {
+        let session = of_hpp(routing, vcs);
+        let (straight, around) = (point(&session, "uniform", 60), point(&session, ADVERSARIAL, 40));
+        let accepted = (straight.accepted_load, around.accepted_load);
+        assert!(takes(&straight, 0.6) && takes(&around, 0.4), "{routing}: {accepted:?}");
+        let more = straight.hops_mean - uniform.hops_mean;
+        assert!(more < 0.8 && around.hops_mean > straight.hops_mean, "{routing}: {more} hops more");
+        assert_eq!(Theory::new(session.fabric(), &traffic(&session, "uniform", 60)), None);
+        mean(&around)
+    });
+    assert!(times[1] < 0.85 * times[0], "{times:?}");
 }
 
 /// PAR corrects what the switch of the source has not seen, and so its packets wait for less.

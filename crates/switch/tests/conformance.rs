@@ -33,6 +33,7 @@ fn hpp_switches_conform() {
         buffer_units: 16,
         unit_flits: 32,
         arbiter: ArbiterKind::Matrix,
+        selection: Selection::First,
         show_ahead: true,
         pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
         tx_fifo: 16,

@@ -19,7 +19,7 @@ use flitway_switch::hpp::{
     AdvertSettings, Gathering, Hpp, HppSettings, MulticastSettings, Pipeline, works_in_batches,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
-use flitway_wiring::routing::RoutingKind;
+use flitway_wiring::routing::{RoutingKind, Selection};
 use flitway_wiring::topology::TopologySettings;
 use flitway_wiring::{Destination, GroupId, Groups, NodeId, PortId, RailId};
 use std::sync::atomic::AtomicBool;
@@ -214,6 +214,43 @@ fn gathering_one_by_one_deadlocks_where_the_bulletin_does_not() {
         deadlock.expect("it is found").ring.iter().map(|link| (link.fifo.port.0, link.need)).collect();
     let kept = |output, by| Need::Output { output: PortId(output), by: PortId(by) };
     assert_eq!(fifos, [(0, kept(5, 1)), (1, kept(4, 0))]);
+}
+
+/// "The packet takes the candidate with the least load, times its weight: the minimal one among equals, and so if its load is
+/// no more than twice that of the other." In a full mesh of three switches, with links so long that no credits come back:
+/// minimally with loads 0 and 0, by way with 1 and 0, minimally with 1 and 1, 2 and 1, and so on; and minimally again when
+/// all have come back.
+#[test]
+fn packets_go_by_way_when_the_minimal_one_has_more_than_twice_the_load() {
+    let dimensions = vec![3];
+    let topology = TopologySettings::HyperX { dimensions, links: vec![1], nodes_per_switch: 1 };
+    for advert_flits in [0, 2] {
+        let advert = AdvertSettings { flits: advert_flits, ..hpp(3).advert };
+        let hops = |selection| {
+            let settings = HppSettings { vcs: 2, advert, selection, ..hpp(3) };
+            let mut fabric = fabric(&topology, RoutingKind::Ugal, 2_000, settings);
+            fabric.routing = fabric.routing.with_selection(selection);
+            let (source, node) = (NodeId(0), NodeId(1));
+            let lane = (0..).find(|&lane| fabric.routing.header(source, node, lane).via() == 2).unwrap();
+            let packet = |created| Packet {
+                destination: Destination::Node(node),
+                rail: RailId(0),
+                lane,
+                payload: 64,
+                created: Cycle(created),
+                flow: Flow::traffic(created),
+            };
+            let burst = (0..9).map(|number| number * 40).chain([20_000, 40_000]);
+            let mut scripts = vec![Script::default(); 3];
+            scripts[0] = Script::new(burst.map(packet).collect());
+            let (mut deliveries, counters) = run(&fabric, scripts.clone(), 1);
+            assert_eq!((deliveries.clone(), counters), run(&fabric, scripts, 3), "on any number of threads");
+            deliveries.sort_by_key(|it| it.created);
+            deliveries.iter().map(|it| it.hops).collect::<Vec<_>>()
+        };
+        assert_eq!(hops(Selection::LeastLoaded), [2, 3, 2, 2, 3, 2, 2, 3, 2, 2, 2]);
+        assert_eq!(hops(Selection::First), [2; 11]);
+    }
 }
 
 /// In each rail packets of a pair are delivered in the order of their creation if their lane is that of the pair, on a torus

@@ -26,8 +26,21 @@ struct Row {
     leads_worms: bool,
     /// Whether sources draw among several ways.
     draws: bool,
-    /// Whether it takes switches that select among outputs by load.
-    selects: bool,
+    /// What it leaves switches to select by load.
+    selects: Selects,
+}
+
+/// What a routing leaves switches to select by load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Selects {
+    /// Nothing, or nothing that it needs them to.
+    Nothing,
+    /// The minimal way or the one by an intermediate that the source has drawn.
+    Ways,
+    /// The same by the loads of other switches too.
+    WaysByLoadsOfOthers,
+    /// The next hop, in each switch.
+    Hops,
 }
 
 /// What a routing asks of a topology.
@@ -66,7 +79,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: true,
         draws: false,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
@@ -80,7 +93,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Kinds(&["fat-tree", "k-ary-n-tree", "xgft"]),
         leads_worms: false,
         draws: false,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
@@ -95,7 +108,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: false,
         draws: false,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
@@ -110,7 +123,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: false,
         draws: false,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
@@ -126,7 +139,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::BothWays,
         leads_worms: false,
         draws: false,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
@@ -142,7 +155,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::BothWays,
         leads_worms: false,
         draws: true,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
@@ -158,12 +171,12 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Intermediates,
         leads_worms: false,
         draws: true,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
             name: "adaptive",
-            doc: "For every topology whose links lead both ways, with switches that select (`switch.selection = \
+            doc: "For every topology whose links lead both ways, with tiled switches that select (`switch.selection = \
                   \"least-loaded\"`). Any link of a shortest path, the least loaded one, in a class of its own, while the room \
                   of the packet at the other end is certain: within the private part of the buffer \
                   (`switch.buffers.private`). Otherwise a packet escapes into another class, which is routed up*/down*, and \
@@ -175,7 +188,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::BothWays,
         leads_worms: false,
         draws: false,
-        selects: true,
+        selects: Selects::Hops,
     },
     Row {
         choice: Choice {
@@ -191,12 +204,12 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Alternatives,
         leads_worms: false,
         draws: true,
-        selects: true,
+        selects: Selects::Ways,
     },
     Row {
         choice: Choice {
             name: "ugal-g",
-            doc: "For dragonflies, with switches that select (`switch.selection = \"least-loaded\"`). As `ugal`, and where a way \
+            doc: "For dragonflies, with tiled switches that select (`switch.selection = \"least-loaded\"`). As `ugal`, and where a way \
                   leaves the group by a global link of another switch, the load of that link counts with that of the output to \
                   that switch. Switches tell the others of their group the loads of their global links every \
                   `switch.load_interval`; it takes a link's time until that is known, and none of its bandwidth.",
@@ -207,7 +220,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Kinds(&["dragonfly"]),
         leads_worms: false,
         draws: true,
-        selects: true,
+        selects: Selects::WaysByLoadsOfOthers,
     },
     Row {
         choice: Choice {
@@ -222,7 +235,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Kinds(&["dragonfly"]),
         leads_worms: false,
         draws: true,
-        selects: true,
+        selects: Selects::Ways,
     },
     Row {
         choice: Choice {
@@ -237,7 +250,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::BothWays,
         leads_worms: true,
         draws: false,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
@@ -251,7 +264,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::Own,
         leads_worms: true,
         draws: false,
-        selects: false,
+        selects: Selects::Nothing,
     },
     Row {
         choice: Choice {
@@ -266,7 +279,7 @@ static ROUTINGS: &[Row] = &[
         needs: Needs::File,
         leads_worms: false,
         draws: false,
-        selects: false,
+        selects: Selects::Nothing,
     },
 ];
 
@@ -440,9 +453,9 @@ pub(crate) fn draws(kind: RoutingKind) -> bool {
     row_of(kind).is_some_and(|row| row.draws)
 }
 
-/// Whether `kind` takes switches that select among outputs by load.
-pub(crate) fn selects(kind: RoutingKind) -> bool {
-    row_of(kind).is_some_and(|row| row.selects)
+/// What `kind` takes switches for that select among outputs by load.
+pub(crate) fn selects(kind: RoutingKind) -> Selects {
+    row_of(kind).map_or(Selects::Nothing, |row| row.selects)
 }
 
 /// Whether worms can be replicated on the way that `kind` leads them.

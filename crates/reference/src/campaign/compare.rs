@@ -76,6 +76,8 @@ pub struct Coverage {
     pub in_batches: u64,
     /// Those in which adverts are posted.
     pub posting: u64,
+    /// Cases of HPP Switches that chose between ways.
+    pub choosing: u64,
     /// Those in which NIC ports are bounded.
     pub bounded: u64,
     /// Those of them in which they are answering.
@@ -104,6 +106,7 @@ flitway_engine::add_fields!(Coverage {
     cases,
     in_batches,
     posting,
+    choosing,
     bounded,
     answering,
     packets,

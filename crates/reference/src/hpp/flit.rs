@@ -4,6 +4,7 @@ use super::barrier::Signal;
 use flitway_fabric::Packet;
 use flitway_switch::hpp::HppSettings;
 use flitway_wiring::NodeId;
+use flitway_wiring::routing::Candidate;
 use std::collections::VecDeque;
 
 /// A packet since its creation, or a copy of one since it was made. Its flits carry its number.
@@ -19,6 +20,8 @@ pub(super) struct Travelling {
     pub(super) injected: Option<u64>,
     /// Links of switches that have chosen it.
     pub(super) hops: u16,
+    /// What it has taken where it has chosen between two ways, and after how many hops that was.
+    pub(super) taken: Vec<(u16, Candidate)>,
 }
 
 impl Travelling {
@@ -32,6 +35,7 @@ impl Travelling {
             units: payload.div_ceil(settings.unit_flits).max(1),
             injected: None,
             hops: 0,
+            taken: Vec::new(),
         }
     }
 

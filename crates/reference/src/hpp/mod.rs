@@ -53,7 +53,7 @@ use flitway_fabric::observer::ComponentNumber;
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Barriers, Delivery, Fabric, Flow, Packet, Ticket};
 use flitway_switch::hpp::HppSettings;
-use flitway_wiring::routing::{Arrival, Hop, Routing};
+use flitway_wiring::routing::{Arrival, Candidate, Header, Hop, Routing, Selection};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, Groups, NodeId, NodeSet, PortId, RailId, SwitchId};
 use nic::Nic;
@@ -114,21 +114,46 @@ impl World {
 }
 
 impl World {
-    /// The hop that `packet`, which is for `node`, takes from where it is: the next one of the way that its source has drawn.
+    /// The hop that `packet`, which is for `node`, takes from where it is: the next one of the way that its source has drawn,
+    /// or of the one of two that a switch has chosen.
     fn routed(&self, packet: &Travelling, node: NodeId, here: (SwitchId, Arrival)) -> Hop {
         if self.routing.is_plain() {
             return self.routing.next(here.0, here.1, node);
         }
+        let header = self.header(packet, node, here);
+        self.step(packet, packet.hops, here, header).hop
+    }
+
+    /// What `packet`, which has gone by its way so far, says where it is.
+    fn header(&self, packet: &Travelling, node: NodeId, here: (SwitchId, Arrival)) -> Header {
         let draw = draw(self.settings.lanes, &packet.packet);
         let mut at = self.routing.start(packet.source);
         let mut header = self.routing.header(packet.source, node, draw);
-        for _ in 0..packet.hops {
-            let next = self.routing.first(at.0, at.1, header);
+        for hops in 0..packet.hops {
+            let next = self.step(packet, hops, at, header);
             header = next.header;
             at = self.routing.follow(at.0, next.hop).expect("it has not arrived yet");
         }
         assert_eq!(at, here, "it is where its way leads");
-        self.routing.first(at.0, at.1, header).hop
+        header
+    }
+
+    /// What `packet` takes after so many hops: what it has chosen, or the first candidate.
+    fn step(&self, packet: &Travelling, hops: u16, at: (SwitchId, Arrival), header: Header) -> Candidate {
+        let taken = packet.taken.iter().find(|taken| taken.0 == hops);
+        taken.map_or_else(|| self.routing.first(at.0, at.1, header), |taken| taken.1)
+    }
+
+    /// The two ways of `packet` where it is, the minimal one first; nothing where there are no two, or where it has chosen.
+    fn ways(&self, packet: &Travelling, node: NodeId, here: (SwitchId, Arrival)) -> Vec<Candidate> {
+        let mut ways = Vec::new();
+        if self.settings.selection == Selection::LeastLoaded
+            && packet.taken.iter().all(|taken| taken.0 != packet.hops)
+        {
+            let header = self.header(packet, node, here);
+            self.routing.candidates(here.0, here.1, header, |way| ways.push(way));
+        }
+        if ways.len() > 1 { ways } else { Vec::new() }
     }
 }
 

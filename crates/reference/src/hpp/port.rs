@@ -55,6 +55,11 @@ impl Credits {
         self.limit[vc].wrapping_sub(self.sent[vc]) & self.mask
     }
 
+    /// "The units taken that the sender does not know to have been given back", of all virtual channels.
+    pub(super) fn load(&self, capacity: u32) -> u64 {
+        (0..self.sent.len()).map(|vc| u64::from(capacity) - self.available(vc)).sum()
+    }
+
     /// Takes the credits of a whole packet.
     pub(super) fn take(&mut self, vc: usize, units: u32) {
         assert!(self.available(vc) >= u64::from(units), "a sender sends what it has credits for");

@@ -12,7 +12,7 @@ pub(super) use engine::Engine;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{ComponentNumber, Grant};
 use flitway_switch::hpp::HppSettings;
-use flitway_wiring::routing::Arrival;
+use flitway_wiring::routing::{Arrival, Candidate};
 use flitway_wiring::{Destination, PortId, SwitchId};
 use multicast::Multicast;
 use std::collections::VecDeque;
@@ -124,6 +124,7 @@ impl Switch {
         for input in 0..self.ports.len() {
             self.cross_together(input, world);
         }
+        self.choose_ways(world);
         self.arbitrate_multicast(world);
         self.arbitrate(world);
         self.step_engine(world);
@@ -169,6 +170,31 @@ impl Switch {
         if flit.last {
             fifo.crossing = false;
             column.crossing = None;
+        }
+    }
+
+    /// "After step 3 and before step 4": first packets that can request and have two ways choose one.
+    fn choose_ways(&self, world: &mut World) {
+        for input in 0..self.ports.len() {
+            for vc in 0..world.settings.vcs as usize {
+                let Some((number, _)) = self.first(input, vc, world).filter(|first| first.1 <= world.now)
+                else {
+                    continue;
+                };
+                let packet = &world.packets[number];
+                let Destination::Node(node) = packet.packet.destination else { continue };
+                let arrival = Arrival { port: PortId::new(input), class: (vc / world.lanes()) as u8 };
+                let ways = world.ways(packet, node, (self.id, arrival));
+                let load = |way: &Candidate| {
+                    let port = self.ports[way.hop.port.index()].as_ref().expect("ways lead by wired ports");
+                    port.credits.load(world.settings.buffer_units) * u64::from(world.routing.weight(*way))
+                };
+                // The first of equals.
+                if let Some(way) = ways.into_iter().min_by_key(load) {
+                    let packet = &mut world.packets[number];
+                    packet.taken.push((packet.hops, way));
+                }
+            }
         }
     }
 

@@ -21,6 +21,7 @@ fn hpp() -> HppSettings {
         vcs: 3,
         buffer_units: 16,
         unit_flits: 32,
+        selection: Selection::First,
         arbiter: ArbiterKind::Matrix,
         show_ahead: false,
         pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },

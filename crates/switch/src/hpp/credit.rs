@@ -100,11 +100,27 @@ impl Sender {
         last.into_iter().chain(limits.chain(self.before).map(|advert| (advert.from, advert.position)))
     }
 
+    /// The limit in cycle `now`, without taking anything in.
+    fn limit_in(&self, limits: &Pool<CreditUpdate>, now: Cycle) -> u32 {
+        let known = self.coming(limits).find(|coming| coming.0 <= now);
+        known.map_or(self.limit, |coming| coming.1)
+    }
+
     /// The same as [`has_credits`](Self::has_credits), without taking anything in: for a look from outside.
     pub(super) fn would_have(&self, limits: &Pool<CreditUpdate>, now: Cycle, units: u32) -> bool {
-        let known = self.coming(limits).find(|coming| coming.0 <= now);
-        let limit = known.map_or(self.limit, |coming| coming.1);
-        limit.wrapping_sub(self.sent) >= units
+        self.limit_in(limits, now).wrapping_sub(self.sent) >= units
+    }
+
+    /// Credit units that it has taken and that it does not know to have been given back, in cycle `now`; where adverts are
+    /// posted, by `schedule`. It is told all adverts where this is asked: see [`rules::slack`](super::rules::slack).
+    pub(super) fn load(&self, shared: &Shared, schedule: usize, now: Cycle) -> u32 {
+        let limit = if shared.timing.posts {
+            shared.pools.schedules.limit(schedule, now)
+        } else {
+            self.limit_in(&shared.pools.limits, now)
+        };
+        // What it may still take is the capacity without that.
+        shared.timing.capacity - limit.wrapping_sub(self.sent)
     }
 
     /// When the next advert begins to count, if one has come that does not yet.

@@ -42,6 +42,18 @@
 //! **Ways.** The source writes the way of a packet into its header. Where the routing draws a way for each packet, a packet
 //! draws by the number that it names for its lane ([`Routing::way_drawn`]), or all of a pair by 0 where lanes are by flow.
 //!
+//! **Two ways.** Where switches select by load (`selection`) and the routing names two ways, the minimal one and the one by
+//! way of an intermediate that the source has drawn ([`Routing::names_ways`]), the header holds both. Each switch in which
+//! the relation has both of them as candidates *chooses*: that of the source, and with PAR the one after a minimal local hop.
+//! It does so in the first cycle in which the packet is the first of FIFO `(i, v)`, which is not crossing after step 3, and
+//! had its first flit on the wire in or before cycle `t + 1 - receive - queue - route`; after step 3 and before step 4, in
+//! which nothing is taken or given back, so that the order of inputs makes no difference. The load of an output is the sum
+//! over the virtual channels of its link of `sent - (limit - capacity)`, the units taken that the sender does not know to
+//! have been given back. The packet takes the candidate with the least load, times its weight ([`Routing::weight`]): the
+//! minimal one among equals, and so if its load is no more than twice that of the other. From then on, in step 5 of the same
+//! cycle too, that is the output to which it is routed in this switch, whatever the loads come to be. (Why so:
+//! `docs/decisions/0038-two-ways-in-a-source-route.md`.)
+//!
 //! **Cycle `t`**, in this order:
 //!
 //! 1. *Credits.* An advert whose last flit was on the wire in cycle `t - receive` replaces the sender's limit of its VC.
@@ -184,7 +196,7 @@ use flitway_fabric::component::{Components, Context};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wire, Wires};
 use flitway_fabric::{Barriers, Endpoint, Fabric, NicPorts};
-use flitway_wiring::routing::Routing;
+use flitway_wiring::routing::{Routing, Selection};
 use flitway_wiring::{Groups, RailId};
 use nic::Port;
 use packet_state::{Inbox, Mail, Pools};
@@ -294,6 +306,14 @@ impl Components for Hpp {
             settings.barrier.dedicated || settings.multicast.vc != 0 || !has_both,
             "barriers and multicast do not share a virtual channel"
         );
+        let selection = fabric.routing.selection();
+        assert_eq!(selection, settings.selection, "switches select as their settings say");
+        let chooses = fabric.routing.chooses_ways();
+        assert!(
+            chooses || selection == Selection::First,
+            "an HPP Switch chooses between two ways that the source has written"
+        );
+        assert!(fabric.groups.is_empty() || !chooses, "there are no groups where switches choose ways");
         let timing = Timing::new(settings, fabric);
         Shared {
             lengths: lengths(settings, &timing),

@@ -10,7 +10,7 @@ use flitway_fabric::pool::{List, Pool, Slot, linked};
 use flitway_fabric::simulation::{Address, Conservation, Wire};
 use flitway_fabric::{Delivery, Flow};
 use flitway_wiring::NodeId;
-use flitway_wiring::routing::{Hop, Route, Routing};
+use flitway_wiring::routing::{Candidate, Hop, Route, Routing};
 use flitway_wiring::{GroupId, RailId, SwitchId};
 use serde::{Deserialize, Serialize};
 use std::hint::select_unpredictable;
@@ -174,6 +174,12 @@ impl PacketState {
         if self.route.is_continued() {
             self.continue_route(routing, number, hop);
         }
+    }
+
+    /// Switch component `number` lays down the way of `candidate`, that it has chosen.
+    pub(super) fn take_way(&mut self, routing: &Routing, number: u32, candidate: Candidate) {
+        let here = SwitchId(number % routing.topology().switches());
+        self.route = routing.chosen(here, candidate);
     }
 
     /// Continues the route from the switch on to which `hop` leads from switch component `number`.

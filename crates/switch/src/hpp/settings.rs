@@ -4,6 +4,7 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::barrier::DunStart;
 use flitway_fabric::packet::PacketFormat;
 use flitway_fabric::{LaneChoice, ReplyLanes};
+use flitway_wiring::routing::Selection;
 
 /// One HPP Switch and the link layer of the NIC ports that talk to it.
 ///
@@ -20,6 +21,9 @@ pub struct HppSettings {
     pub unit_flits: u32,
     /// Policy of the arbiter of each output of each crossbar.
     pub arbiter: ArbiterKind,
+    /// How switches choose between the two ways that a packet holds, where the routing names ways
+    /// ([`Routing::names_ways`](flitway_wiring::routing::Routing::names_ways)); with any other routing it is `First`.
+    pub selection: Selection,
     /// Whether an idle link sends the start flit of the next packet ahead of time, saving a cycle when one comes.
     pub show_ahead: bool,
     /// Depth of each part of the pipeline.

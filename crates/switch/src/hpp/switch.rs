@@ -5,6 +5,7 @@
 //! decision that is due: first the links of a cycle, then the arbiters.
 
 mod barrier;
+mod chooser;
 mod multicast;
 mod parts;
 mod staging;
@@ -16,6 +17,7 @@ use super::link_sender::{Receives, ShardCx};
 use super::packet_state::Inbox;
 use super::{Cx, Hpp, Shared};
 use barrier::Barrier;
+use chooser::Chooser;
 use flitway_engine::agenda::Agenda;
 use flitway_engine::{Cycle, prefetch};
 use flitway_fabric::arbiter::ArbiterBank;
@@ -52,8 +54,13 @@ pub struct Switch {
     multicast: Option<Box<Multicast>>,
     /// Where there are barriers.
     barrier: Option<Box<Barrier>>,
+    /// Where switches choose ways.
+    chooser: Option<Box<Chooser>>,
     /// Barrier packets share the order of VC 0.
     shares_order: bool,
+    /// There are groups or barriers, or packets whose way is chosen. What every packet goes through is compiled twice, so that
+    /// it is not asked for them where there are none.
+    is_collective: bool,
     /// The slot of the agenda of the first arbiter.
     first_arbiter: usize,
     /// Where adverts are posted: the schedule of the first sender.
@@ -150,7 +157,9 @@ impl Switch {
         };
         let multicast = Multicast::new(shared, number, ports);
         let barrier = Barrier::new(shared, number, ports);
-        let first_arbiter = ports + usize::from(multicast.is_some()) + usize::from(barrier.is_some());
+        let chooser = Chooser::new(shared);
+        let phases = [chooser.is_some(), multicast.is_some(), barrier.is_some()];
+        let first_arbiter = ports + phases.into_iter().filter(|&is_there| is_there).count();
         Switch {
             number,
             vcs,
@@ -167,8 +176,10 @@ impl Switch {
             outputs: (0..planes).map(output).collect(),
             arbiters: ArbiterBank::new(shared.arbiter, planes, ports),
             shares_order: barrier.is_some() && !shared.barrier.dedicated,
+            is_collective: phases.contains(&true),
             multicast,
             barrier,
+            chooser,
             first_arbiter,
             first_board,
         }
@@ -194,14 +205,8 @@ impl Switch {
             arbiters: &mut self.arbiters,
             multicast: &mut self.multicast,
             barrier: &mut self.barrier,
+            chooser: &mut self.chooser,
         }
-    }
-
-    /// Whether there are groups or barriers. What every packet goes through is compiled twice, so that it is not asked for
-    /// them where there are none.
-    #[inline]
-    fn is_collective(&self) -> bool {
-        self.multicast.is_some() || self.barrier.is_some()
     }
 }
 
@@ -216,7 +221,7 @@ pub(super) fn bytes_per_port(vcs: usize, ports: usize) -> usize {
 impl SwitchModel<Hpp> for Switch {
     fn receive(&mut self, shared: &mut Shared, inbox: &mut Inbox, start: Cycle) {
         self.agenda.pass(start);
-        if self.is_collective() {
+        if self.is_collective {
             self.parts().receive::<true>(shared, inbox);
         } else {
             self.parts().receive::<false>(shared, inbox);
@@ -233,6 +238,8 @@ impl SwitchModel<Hpp> for Switch {
                 prefetch::slice(packets);
             }
             Stage::First => self.prefetch_first(shared, packets, until),
+            // Where a packet goes on is not known before its way is chosen.
+            Stage::Second | Stage::Third if self.chooser.is_some() => {}
             Stage::Second => self.prefetch_second(shared, packets, until),
             Stage::Third => self.prefetch_third(shared, packets, until, post),
             Stage::Ports => {
@@ -252,7 +259,7 @@ impl SwitchModel<Hpp> for Switch {
 
     fn run<O: Observer>(&mut self, cx: &mut Cx<'_, O>, until: Cycle) -> Rest {
         self.until = until;
-        if self.is_collective() {
+        if self.is_collective {
             self.parts().work::<true, O>(cx);
         } else {
             self.parts().work::<false, O>(cx);

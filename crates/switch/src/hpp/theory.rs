@@ -11,6 +11,7 @@ use flitway_fabric::barrier::Root;
 use flitway_fabric::chip::{BarrierOffer, Chip, Copies, Offers, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
 use flitway_fabric::{BarrierId, Fabric, PacketFormat};
+use flitway_wiring::routing::Selection;
 use flitway_wiring::topology::{End, LinkId};
 use flitway_wiring::{GroupId, NodeId, PortId};
 
@@ -49,6 +50,10 @@ impl Chip for HppSettings {
             errors: false,
             faults: false,
         }
+    }
+
+    fn selection(&self) -> Selection {
+        self.selection
     }
 
     fn bytes_per_port(&self, fabric: &Fabric) -> [u64; 2] {

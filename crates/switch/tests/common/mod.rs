@@ -12,7 +12,7 @@ use flitway_fabric::{
     Outgoing, Packet, Rates, ReplyLanes, Up,
 };
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, HppSettings, MulticastSettings, Pipeline};
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{Destination, Groups, NodeId, NodeSet, RailId};
 use std::sync::Arc;
@@ -26,6 +26,7 @@ pub(crate) fn hpp(ports: u32) -> HppSettings {
         buffer_units: 64,
         unit_flits: 32,
         arbiter: ArbiterKind::Matrix,
+        selection: Selection::First,
         show_ahead: true,
         pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
         tx_fifo: 16,

@@ -25,6 +25,7 @@ mod tables;
 mod ugal;
 mod up_down;
 mod valiant;
+mod ways;
 mod xgft;
 
 pub use balance::load_of_shortest;
@@ -135,6 +136,13 @@ pub trait Relation: Send + Sync + std::fmt::Debug {
 
     /// Whether its first candidates are not what packets take where switches select: then nothing follows from them.
     fn is_adaptive(&self) -> bool {
+        false
+    }
+
+    /// Whether its candidates are whole ways: from the one that a packet takes to the next switch with several, if there is
+    /// one, or to its destination, there is one candidate at each switch; and whoever chooses need know no loads but its own.
+    /// So a source route can hold them.
+    fn names_ways(&self) -> bool {
         false
     }
 
@@ -612,8 +620,11 @@ impl Routing {
         if self.is_plain() {
             return self.way(source, destination);
         }
-        let (here, arrival) = self.start(source);
-        self.route_of(here, arrival, self.header(source, destination, draw))
+        let ((here, arrival), header) = (self.start(source), self.header(source, destination, draw));
+        if self.selection != Selection::First && self.chooses_ways() {
+            return self.up_to_choice(here, arrival, header);
+        }
+        self.route_of(here, arrival, header)
     }
 
     /// The way from `source` to `destination`, as much of it as a header field holds.

@@ -82,6 +82,10 @@ impl<V: Intermediates> Relation for Ugal<V> {
         true
     }
 
+    fn names_ways(&self) -> bool {
+        !self.is_global
+    }
+
     fn next(&self, here: SwitchId, arrival: Arrival, header: Header) -> Candidate {
         let may_choose = self.may_choose(here, arrival, header);
         self.ways.next(here, arrival, if may_choose { header.in_phase(MINIMAL) } else { header })

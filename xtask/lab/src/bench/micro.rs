@@ -14,7 +14,7 @@ use flitway_fabric::{
 use flitway_fabric::{LaneChoice, ReplyLanes};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_wiring::NodeId;
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{Destination, Groups, RailId};
 use serde_json::{Value, json};
@@ -161,6 +161,7 @@ fn credits() -> Part {
             buffer_units: 2,
             unit_flits: 32,
             arbiter: ArbiterKind::Matrix,
+            selection: Selection::First,
             show_ahead: true,
             pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
             tx_fifo: 16,

@@ -9,7 +9,7 @@ use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_switch::hpp::settings::{AdvertSettings, HppSettings, Pipeline};
-use flitway_wiring::routing::Route;
+use flitway_wiring::routing::{Route, Selection};
 
 use super::{
     ARCHITECTURE as ARCHITECTURE_SETTING, Architecture, ClassLimit, Surroundings, check_ports,
@@ -17,6 +17,7 @@ use super::{
 };
 use crate::code::Code;
 use crate::diagnostic::Diagnostics;
+use crate::section::routing::Selects;
 use crate::section::topology::{self, Topology};
 use crate::section::{nic, packet, routing};
 use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
@@ -62,6 +63,18 @@ settings! {
     /// Policy of the arbiter of each output of each crossbar.
     ARBITER = "switch.arbiter", choices_of!(ArbiterKind::ALL, kind => Choice { name: kind.name(), doc: kind.doc() }),
         default("matrix"), for HPP, source("hpp-switch.txt section 2.2 (P-HP-030)");
+
+    /// How switches choose between two ways that a packet holds. They choose with `routing.algorithm = "ugal"` and `"par"`
+    /// only: the source writes the minimal way and the one by an intermediate that it draws, and no other routing has a
+    /// second one.
+    SELECTION = "switch.selection", one of {
+        /// The minimal one.
+        FIRST = "first",
+        /// The one whose output has the least load, where that of the way by the intermediate counts twice: credit units that
+        /// are taken and that the switch does not know to have been given back, in all virtual channels of the link. Packets
+        /// may overtake each other.
+        LEAST_LOADED = "least-loaded",
+    }, default("first"), for HPP, source("Kim et al., ISCA 2008, section 4.2; on HPP Switches [assumed]");
 
     /// Whether an idle output sends the start flit of the next packet ahead of time, which saves a cycle when a packet
     /// comes. A miss costs nothing (OQ-H4).
@@ -134,9 +147,7 @@ fn build(
         let problem = values.conflict(Code::RoutingMisfit, &involved, message);
         findings.push(problem.expected(format!("ways of {} hops at most, or a tiled switch", Route::HOPS)));
     }
-    let why =
-        "an HPP Switch follows the way that the source has written, and a NIC sees no queues of the switch";
-    check_selection(values, Err(why), surroundings, findings);
+    let selection = selection(values, surroundings, findings);
     let arbiter = values.choice(&ARBITER).and_then(ArbiterKind::named);
     let (show_ahead, tx_fifo) = (values.flag(&SHOW_AHEAD), values.quantity_u32(&TX_FIFO));
     let pipeline = pipeline(values, show_ahead, findings);
@@ -152,6 +163,7 @@ fn build(
         buffer_units: units.buffer,
         unit_flits: units.flits,
         arbiter: arbiter?,
+        selection: selection?,
         show_ahead: show_ahead?,
         pipeline: pipeline?,
         tx_fifo: tx_fifo?,
@@ -167,6 +179,45 @@ fn build(
     check_adverts(values, &settings, findings);
     barrier::check_timer(values, &settings, surroundings, findings);
     Some(SwitchSettings::Hpp(settings))
+}
+
+/// How switches choose ways. Where no routing leaves them any they take what the source has written.
+fn selection(
+    values: &Values,
+    surroundings: &Surroundings<'_>,
+    findings: &mut Diagnostics,
+) -> Option<Selection> {
+    let is_by_load = values.choice(&SELECTION)? == LEAST_LOADED;
+    let refuse = |why: &str, findings: &mut Diagnostics| {
+        check_selection(values, Err(why), surroundings, findings);
+        Some(Selection::First)
+    };
+    match routing::selects(surroundings.routing?) {
+        Selects::Ways if is_by_load => Some(Selection::LeastLoaded),
+        Selects::Ways => {
+            check_selection(values, Ok((&SELECTION, LEAST_LOADED)), surroundings, findings);
+            Some(Selection::First)
+        }
+        Selects::WaysByLoadsOfOthers => refuse("HPP Switches do not tell each other their loads", findings),
+        Selects::Hops => refuse(
+            "the source route of an HPP Switch names whole ways, and no hop that a switch on the way adds",
+            findings,
+        ),
+        Selects::Nothing => {
+            if is_by_load {
+                warn_of_no_choice(values, findings);
+            }
+            Some(Selection::First)
+        }
+    }
+}
+
+fn warn_of_no_choice(values: &Values, findings: &mut Diagnostics) {
+    let routing = values.choice(&routing::ALGORITHM).unwrap_or_default();
+    let message = format!("HPP Switches have nothing to select: `{routing}` routing writes one way");
+    let problem = values.conflict(Code::RoutingMisfit, &[&SELECTION, &routing::ALGORITHM], message);
+    let help = values.fix(&SELECTION, &format!("\"{FIRST}\""));
+    findings.push(problem.warning().expected("`ugal` or `par` routing").help(help));
 }
 
 /// Adverts take the way back that a one-way link does not have.

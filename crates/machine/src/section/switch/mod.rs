@@ -144,7 +144,7 @@ pub(crate) fn check_selection(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    if !surroundings.routing.is_some_and(routing::selects) {
+    if surroundings.routing.is_none_or(|kind| routing::selects(kind) == routing::Selects::Nothing) {
         return;
     }
     let name = values.choice(&routing::ALGORITHM).unwrap_or_default();

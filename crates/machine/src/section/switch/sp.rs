@@ -255,7 +255,7 @@ fn check_routing(
     surroundings: &Surroundings<'_>,
     findings: &mut Diagnostics,
 ) {
-    if surroundings.routing.is_some_and(routing::selects) {
+    if surroundings.routing.is_some_and(|kind| routing::selects(kind) != routing::Selects::Nothing) {
         let why = "an SP Switch routes by destination alone, in one virtual channel";
         check_selection(values, Err(why), surroundings, findings);
         return;

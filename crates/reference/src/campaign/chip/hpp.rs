@@ -5,7 +5,7 @@ use super::Tested;
 use crate::campaign::case::Case;
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
-use crate::campaign::generate::topology::topology;
+use crate::campaign::generate::topology::{topology, with_two_ways};
 use crate::campaign::generate::traffic::Traffic;
 use crate::campaign::generate::{BUDGET, barriers, latencies, length, members, pauses, test_nics, threads};
 use crate::campaign::text::{Data, Tree, choice, record};
@@ -21,7 +21,7 @@ use flitway_switch::hpp::{
     works_in_batches,
 };
 use flitway_wiring::multicast::{Ascent, GroupSettings};
-use flitway_wiring::routing::{Routing, RoutingKind};
+use flitway_wiring::routing::{Routing, RoutingKind, Selection};
 use flitway_wiring::topology::{Shape, Topology, TopologySettings};
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ impl Tested for HppSettings {
     fn cover(fabric: &Fabric<Self>, coverage: &mut Coverage) {
         coverage.in_batches += u64::from(works_in_batches(fabric));
         coverage.posting += u64::from(posts_adverts(fabric));
+        coverage.choosing += u64::from(fabric.routing.chooses_ways());
     }
 }
 
@@ -51,6 +52,7 @@ record!(HppSettings {
     buffer_units,
     unit_flits,
     arbiter,
+    selection,
     show_ahead,
     pipeline,
     tx_fifo,
@@ -95,22 +97,28 @@ impl Data for ArbiterKind {
 /// The case of `seed`.
 fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed, 0);
+    // Such that switches may work in batches, and such that they choose ways, which takes classes.
+    let (mut other_dice, mut choice_dice) = (Dice::new(seed, 1), Dice::new(seed, 4));
+    let wants_long = other_dice.one_in(3);
     let sparse = dice.one_in(4);
     let (topology_settings, routing) = if sparse {
         (TopologySettings::Single { nodes: dice.between(2, 3) }, RoutingKind::UpDown)
+    } else if choice_dice.one_in(8) && !wants_long {
+        with_two_ways(&mut dice)
     } else {
         topology(&mut dice)
     };
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
-    let classes =
-        tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits").classes();
+    let routed = tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits");
+    let classes = routed.classes();
     let mut switch = settings(&mut dice, topology.ports_max(), classes);
+    if routed.names_ways() && !choice_dice.one_in(4) {
+        switch.selection = Selection::LeastLoaded;
+    }
     if sparse {
         repeat_often(&mut dice, &mut switch);
     }
-    // Such that switches may work in batches.
-    let mut other_dice = Dice::new(seed, 1);
-    let is_long = !sparse && classes == 1 && other_dice.one_in(3);
+    let is_long = !sparse && classes == 1 && wants_long;
     let least = if is_long { lengthen(&mut other_dice, &mut switch) } else { 1 };
     let (ascent, groups) = if !is_long && classes == 1 && has_groups(routing, &topology) && dice.one_in(2) {
         groups(&mut dice, &topology)
@@ -204,6 +212,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> HppSettings {
         buffer_units,
         unit_flits,
         arbiter: dice.pick(ArbiterKind::ALL),
+        selection: Selection::First,
         show_ahead,
         pipeline,
         tx_fifo: dice.scaled(pipeline.transmit_buffer + 1, 40),
@@ -322,6 +331,7 @@ fn barrier(dice: &mut Dice) -> BarrierSettings {
 /// Changes that make the switches plainer.
 const CHANGES: &[fn(&mut HppSettings)] = &[
     fewer_vcs,
+    |it| it.selection = Selection::First,
     |it| it.show_ahead = false,
     |it| it.advert.refresh = None,
     |it| it.advert.flits = 0,

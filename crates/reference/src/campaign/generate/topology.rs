@@ -56,6 +56,15 @@ pub(in super::super) fn topology(dice: &mut Dice) -> (TopologySettings, RoutingK
     (settings, routing)
 }
 
+/// A topology with a routing that names two ways.
+pub(in super::super) fn with_two_ways(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
+    match dice.below(4) {
+        0 => (hyperx(dice), RoutingKind::Ugal),
+        1 => (dragonfly(dice), RoutingKind::Ugal),
+        _ => (dragonfly(dice), RoutingKind::Par),
+    }
+}
+
 fn drawn(dice: &mut Dice) -> (TopologySettings, RoutingKind) {
     let mut place = dice.below(DRAWN.iter().map(|(share, ..)| share).sum());
     for &(share, draw, own) in DRAWN {

@@ -37,6 +37,7 @@ pub(super) fn hpp(format: PacketFormat) -> HppSettings {
         buffer_units: 16,
         unit_flits: format.packet_flits(format.mtu_bytes),
         arbiter: ArbiterKind::LeastRecentlyGranted,
+        selection: Selection::First,
         show_ahead: false,
         pipeline: Pipeline { receive: 1, queue: 1, route: 1, transmit_buffer: 1, transmit: 1 },
         tx_fifo: 2,

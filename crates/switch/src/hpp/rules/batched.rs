@@ -1,10 +1,11 @@
 //! The whole shard decides in batches of cycles: nodes, then arbiters, then links.
 //!
 //! **Condition.** Nothing is beside packets for one node, in one VC class and up to four VCs, with ideal NIC ports and
-//! adverts on the channel. Packets are promised to be so long that nothing that is decided acts on what the others of the
-//! switch decide within a batch: from the grant of a packet, and from its choice by the link, until it has crossed, and from
-//! its choice until it has freed a unit, there is a batch at least. A packet is ready for the link within a batch of its
-//! grant. What is counted fits: units in 16 bits, spans of time in 32 bits beside the time from the epoch.
+//! adverts on the channel, and switches choose no ways. Packets are promised to be so long that nothing that is decided acts
+//! on what the others of the switch decide within a batch: from the grant of a packet, and from its choice by the link, until
+//! it has crossed, and from its choice until it has freed a unit, there is a batch at least. A packet is ready for the link
+//! within a batch of its grant. What is counted fits: units in 16 bits, spans of time in 32 bits beside the time from the
+//! epoch.
 //!
 //! **Why it is sound.** See [`batched`](crate::hpp::batched): within a batch the order of parts does not matter, and after a
 //! look from outside links decide at once for all cycles that arbiters are ahead of them.
@@ -22,6 +23,7 @@ fn is_plain(timing: &Timing, fabric: &Fabric) -> bool {
     fabric.groups.is_empty()
         && fabric.barriers.is_empty()
         && fabric.routing.classes() == 1
+        && !fabric.routing.chooses_ways()
         && fabric.nic_ports == NicPorts::Ideal
         && timing.vcs <= batched::VCS
         && !timing.sideband

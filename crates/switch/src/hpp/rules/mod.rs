@@ -19,7 +19,7 @@ mod testing {
         ANY_PAYLOAD, Barriers, Fabric, Faults, LaneChoice, LinkErrors, NicPorts, Rates, ReplyLanes,
     };
     use flitway_wiring::Groups;
-    use flitway_wiring::routing::{Routing, RoutingKind};
+    use flitway_wiring::routing::{Routing, RoutingKind, Selection};
     use flitway_wiring::topology::{Topology, TopologySettings};
     use std::sync::Arc;
 
@@ -43,6 +43,7 @@ mod testing {
                 buffer_units: 16,
                 unit_flits: 32,
                 arbiter: ArbiterKind::Matrix,
+                selection: Selection::First,
                 show_ahead: true,
                 pipeline: Pipeline { receive: 2, queue: 3, route: 4, transmit_buffer: 2, transmit: 1 },
                 tx_fifo: 16,

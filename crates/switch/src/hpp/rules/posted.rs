@@ -1,8 +1,9 @@
 //! Adverts on wires of their own are posted ahead of time, where their senders look them up.
 //!
 //! **Condition.** Adverts have wires of their own, and buffers are so small that a sender may always come to need an advert:
-//! they hold no more than the [slack](super::slack). Packets and links are so short that an advert counts within the span of
-//! a schedule. NIC ports are ideal: what leaves a bounded one is not known ahead.
+//! they hold no more than the [slack](super::slack). (Where switches choose ways by load it always does.) Packets and links
+//! are so short that an advert counts within the span of a schedule. NIC ports are ideal: what leaves a bounded one is not
+//! known ahead.
 //!
 //! **Why it is sound.** Two sides run for two windows, the packet granted last leaves from the next cycle on, and a NIC port
 //! that knows more waits. So from the start of a window until an advert counts that becomes known then no more cycles pass

@@ -6,6 +6,8 @@
 //! every question as the new one would. It is enough to look when a packet has been read: until then nothing here changes for
 //! the worse. Where two sides take turns the sender is a window ahead when we look, but we have read all of that, so a window
 //! is enough there too.
+//!
+//! Where switches choose ways by what has not been given back, every advert is told.
 
 use crate::hpp::HppSettings;
 use crate::hpp::timing::{Timing, longest, window};
@@ -13,6 +15,9 @@ use flitway_fabric::Fabric;
 
 /// The slack of a receiver that reads of a packet no later than `felt` cycles after its first flit.
 pub(in crate::hpp) fn units(timing: &Timing, fabric: &Fabric, settings: &HppSettings, felt: u64) -> u32 {
+    if fabric.routing.chooses_ways() {
+        return u32::MAX;
+    }
     let (longest, window) = (longest(fabric), window(settings, fabric));
     // From a decision at the sender to our having read it, and from our advert to its counting there.
     let unread = timing.transmit + longest + felt + window;
@@ -30,6 +35,23 @@ pub(in crate::hpp) fn units(timing: &Timing, fabric: &Fabric, settings: &HppSett
 #[cfg(test)]
 mod tests {
     use crate::hpp::rules::testing::{fabric, timing};
+    use flitway_wiring::routing::{Routing, RoutingKind, Selection};
+    use flitway_wiring::topology::{Topology, TopologySettings};
+    use std::sync::Arc;
+
+    #[test]
+    fn where_switches_choose_ways_no_buffer_has_slack() {
+        let mut fabric = fabric();
+        let dimensions = vec![3];
+        let hyperx = TopologySettings::HyperX { dimensions, links: vec![1], nodes_per_switch: 1 };
+        let topology = Arc::new(Topology::build(&hyperx).unwrap());
+        fabric.latencies = vec![3; topology.links().len()];
+        fabric.chip.vcs = 2;
+        fabric.routing = Routing::new(RoutingKind::Ugal, topology).unwrap();
+        assert!(timing(&fabric).slack < u32::MAX && timing(&fabric).nic_slack < u32::MAX);
+        fabric.routing = fabric.routing.clone().with_selection(Selection::LeastLoaded);
+        assert_eq!((timing(&fabric).slack, timing(&fabric).nic_slack), (u32::MAX, u32::MAX));
+    }
 
     #[test]
     fn the_slack_is_what_may_have_crossed_and_two_of_the_largest_packets() {

@@ -1,6 +1,7 @@
 //! A switch at work: what packets go through, decision by decision.
 
 use super::barrier::Barrier;
+use super::chooser::Chooser;
 use super::multicast::Multicast;
 use super::{Input, Output};
 use crate::hpp::barrier_link_sender::BarrierLinkSender;
@@ -35,11 +36,12 @@ pub(super) struct Parts<'a> {
     pub(super) arbiters: &'a mut ArbiterBank,
     pub(super) multicast: &'a mut Option<Box<Multicast>>,
     pub(super) barrier: &'a mut Option<Box<Barrier>>,
+    pub(super) chooser: &'a mut Option<Box<Chooser>>,
 }
 
 impl Parts<'_> {
-    // Slots of the agenda, in the order of the phases of a cycle: links by port, then the arbiter of multicast, the barrier
-    // engine, and arbiters by output.
+    // Slots of the agenda, in the order of the phases of a cycle: links by port, then the choice of ways or the arbiter of
+    // multicast, the barrier engine, and arbiters by output.
 
     /// If `at` is `NEVER`, what the link waits for wakes it.
     #[inline]
@@ -98,6 +100,9 @@ impl Parts<'_> {
         let first = &shared.pools.states[fifo.waiting.head()];
         if COLLECTIVE && first.spreads() {
             return self.request_copies(shared, input);
+        }
+        if COLLECTIVE && first.route.is_open() {
+            return self.await_choice(shared, input);
         }
         let hop = first.route.hop();
         let at = fifo.receiver.end().max(first.at + shared.timing.felt_by_switch());
@@ -641,6 +646,8 @@ impl Parts<'_> {
                 self.arbitrate::<COLLECTIVE, O>(output, now, left, cx);
             } else if slot + 1 == self.first_arbiter && self.barrier.is_some() {
                 self.run_engine(now, cx);
+            } else if self.chooser.is_some() {
+                self.choose_ways(now, cx);
             } else {
                 self.run_multicast(now, cx);
             }
