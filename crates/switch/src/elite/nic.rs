@@ -130,11 +130,7 @@ impl Port {
         }
         let shared = &*cx.shared;
         let Some(state) = self.source.front().filter(|state| state.not_before <= now) else { return };
-        let vcs = match state.range {
-            None => 0..shared.lanes,
-            Some(_) => EliteSettings::broadcast_vc(shared.lanes)..shared.lanes,
-        };
-        if let Some(vc) = vcs.into_iter().find(|&vc| self.sender.lanes[vc].owner.is_none()) {
+        if let Some(vc) = self.free_vc(shared, state) {
             self.kept[vc] = shared.has_errors.then(|| state.clone());
             if let Some(mut state) = self.source.pop_front() {
                 state.tables = shared.routings.number_at(now);
@@ -143,12 +139,18 @@ impl Port {
         }
     }
 
+    /// The virtual channel that the packet `state` would be given, if one is free.
+    fn free_vc(&self, shared: &Shared, state: &PacketState) -> Option<usize> {
+        let first = if state.range.is_some() { EliteSettings::broadcast_vc(shared.lanes) } else { 0 };
+        (first..shared.lanes).find(|&vc| self.sender.lanes[vc].owner.is_none())
+    }
+
     /// The answer to the packet of `vc` has come: it is free, and if the packet was corrupt that is sent again.
     fn hear_answer<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize) {
         let settings = &cx.shared.settings;
         let lane = &mut self.sender.lanes[vc];
         lane.credits.reset(now, lane.sent + u64::from(settings.buffer_flits));
-        let verdict = lane.verdict;
+        let (verdict, missing) = (lane.verdict, lane.missing.take());
         lane.release(now);
         let tells = lane.is_broadcast || cx.shared.nic_ports == NicPorts::Answering;
         if tells && verdict != Verdict::Nack {
@@ -157,6 +159,7 @@ impl Port {
         if let Some(mut state) = self.kept[vc].take().filter(|_| verdict == Verdict::Nack) {
             cx.counters.link.nacks += 1;
             state.was_sent = true;
+            state.miss(missing);
             if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
                 copies.repeat();
             }
@@ -168,7 +171,7 @@ impl Port {
     fn answer_false<O>(&self, cx: &mut Cx<'_, O>, at: Cycle, vc: u8) {
         let answer = cx.shared.settings.answer.expect("a broadcast is answered");
         let (port, at) = (self.back.port, at + u64::from(answer.node + self.back.latency));
-        let answer = Answer { port, vc, at, verdict: Verdict::False, is_combined: false };
+        let answer = Answer { port, vc, at, verdict: Verdict::False, is_combined: false, missing: None };
         post(cx.post, &self.back, at, Mail::Answer(answer));
     }
 
@@ -243,9 +246,9 @@ impl PortModel<Elite> for Port {
             let at = ports[usize::from(run.port)].sender.hear_credits(cx.shared.period, &run);
             mail |= Self::call(ports, run.port, at);
         }
-        for Answer { port, vc, at, verdict, .. } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, verdict, missing, .. } in inbox.answers.drain(..) {
             let lane = &mut ports[usize::from(port)].sender.lanes[usize::from(vc)];
-            (lane.answer_at, lane.verdict) = (at, verdict);
+            (lane.answer_at, lane.verdict, lane.missing) = (at, verdict, missing);
             mail |= Self::call(ports, port, at);
         }
         for (rail, at, rate) in inbox.paces.drain(..) {

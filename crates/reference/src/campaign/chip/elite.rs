@@ -91,7 +91,7 @@ fn case(seed: u64) -> Case {
         Some(_) => errors(&mut dice, &topology, rails, &[1_000, 1_000, 10_000, 100_000], &[SentKind::Packet]),
         None => LinkErrors::default(),
     };
-    let breaks = switch.answer.is_some() && sets.is_empty() && dice.one_in(2);
+    let breaks = switch.answer.is_some() && dice.one_in(2);
     let broken = if breaks { broken(&mut dice, &topology, rails, length, None) } else { Vec::new() };
     let tables = match &broken[..] {
         [] => Vec::new(),
