@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 const HELD: Option<AnswerSettings> =
-    Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 64 });
+    Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 64, half_packet: 3_334 });
 
 /// The Elite4 with so many virtual channels.
 fn elite(vcs: u32, answer: Option<AnswerSettings>) -> EliteSettings {
@@ -404,6 +404,31 @@ fn new_tables_give_broadcasts_another_tree() {
     assert!(books.holds() && books.in_network == 0, "{books:?}");
     assert!(counters.link.nacks > 5, "{counters:?}");
     assert_eq!((counters.lost.sum(), counters.packets_delivered), (0, 8 * 20 * 8));
+}
+
+/// A process is descheduled in the midst of a packet. Others wait for its path no longer than up to the time-out, and it is
+/// sent again when the process goes on.
+#[test]
+fn a_packet_that_is_not_fed_is_closed_so_that_others_do_not_wait_for_it() {
+    let times = |half_packet: u32| {
+        let answer = HELD.map(|answer| AnswerSettings { half_packet, ..answer });
+        let mut fabric =
+            fabric(&TopologySettings::Single { nodes: 3 }, RoutingKind::UpDown, 2, elite(1, answer));
+        // Nodes are components after the switch.
+        let fault = |at, kind| Fault { at: Cycle(at), component: 1, kind: FaultKind::Port(PortId(0), kind) };
+        fabric.faults = Faults::new(vec![fault(100, PortFault::Stalled), fault(20_000, PortFault::Resumed)]);
+        let other = Script::new(vec![Packet { created: Cycle(200), ..packet(2, 8, 1) }]);
+        let scripts = vec![Script::new(vec![packet(2, 2_048, 0)]), other, Script::default()];
+        let (mut delivered, left, ring) = run(&fabric, scripts);
+        assert_eq!((delivered.len(), left, ring), (2, 0, None));
+        delivered.sort_by_key(|it| it.source);
+        [delivered[0].delivered.0, delivered[1].delivered.0]
+    };
+    let [[own, other], [own_without, other_without]] = [times(1_000), times(1 << 30)];
+    // 588 flits, of which 100 had been sent.
+    assert!((1_100 + 488..1_100 + 600).contains(&other), "{other}");
+    assert!((20_000 + 488..20_000 + 600).contains(&other_without), "{other_without}");
+    assert!((20_000 + 588..20_000 + 700).contains(&own) && own_without < own, "{own} {own_without}");
 }
 
 /// What is on a link that breaks comes corrupt, and what has climbed to where no way leads down is refused; the next time it

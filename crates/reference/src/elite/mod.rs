@@ -531,7 +531,9 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
                 for (cuts, end) in channel.cuts.iter_mut().zip([first, second]) {
                     let (component, port) = component_at(topology, rails, RailId(rail), end);
                     for (at, fault) in fabric.faults.of_port(component, port) {
-                        cuts.push((at.0, fault == PortFault::Cut));
+                        if matches!(fault, PortFault::Cut | PortFault::Mended) {
+                            cuts.push((at.0, fault == PortFault::Cut));
+                        }
                     }
                     channel.death = channel.death.min(fabric.faults.death(component).0);
                 }
@@ -565,6 +567,8 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
     for (number, nic) in nics.iter_mut().enumerate() {
         // Nodes are components after all switches.
         nic.component = rails * topology.switches() + number as u32 / rails;
+        let stalls = fabric.faults.stall_times(nic.component, PortId(number as u32 % rails));
+        nic.stalls = stalls.into_iter().map(|times| times.map(|at| at.0)).collect();
     }
     (switches, nics)
 }

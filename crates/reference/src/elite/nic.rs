@@ -30,6 +30,11 @@ pub(super) struct Nic {
     /// By virtual channel.
     receivers: Vec<Receiver>,
     is_bounded: bool,
+    /// When nothing is fed, from which cycle to before which; when the packet that is half-sent is closed, and the virtual
+    /// channel of one that has been.
+    pub(super) stalls: Vec<[u64; 2]>,
+    closes: Option<u64>,
+    closed: Option<usize>,
     /// The NIC hears of the answer to any packet, and not only to broadcasts.
     is_answering: bool,
 }
@@ -72,6 +77,9 @@ impl Nic {
             sent: Vec::new(),
             receivers: vec![Receiver::default(); vcs],
             is_bounded: nic_ports.are_bounded(),
+            stalls: Vec::new(),
+            closes: None,
+            closed: None,
             is_answering: nic_ports == NicPorts::Answering,
         }
     }
@@ -99,8 +107,8 @@ impl Nic {
         }
         self.lanes.iter_mut().for_each(|lane| lane.check(self.wires.out, world));
         self.free(world);
-        let flits_left = |lane: &Lane| lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet));
-        if !self.lanes.iter().any(flits_left) {
+        self.stall(world);
+        if self.half_sent(world).is_none() && !self.is_stalled(world) {
             self.refuse(world);
             let may_go = |packet: &&usize| world.packets[**packet].not_before <= world.now;
             if let Some(&packet) = self.queue.front().filter(may_go)
@@ -189,6 +197,38 @@ impl Nic {
         }
     }
 
+    fn is_stalled(&self, world: &World) -> bool {
+        self.stalls.iter().any(|[from, until]| (*from..*until).contains(&world.now))
+    }
+
+    /// The virtual channel of the packet that has flits left to send.
+    fn half_sent(&self, world: &World) -> Option<usize> {
+        let flits_left = |lane: &Lane| lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet));
+        self.lanes.iter().position(flits_left)
+    }
+
+    /// The paragraph *Stalls*: "if it is not fed again in or before cycle `t + half_packet` it is closed in that cycle".
+    fn stall(&mut self, world: &mut World) {
+        let half = self.half_sent(world);
+        if self.closed != half {
+            self.closed = None;
+        }
+        if !self.is_stalled(world) {
+            self.closes = None;
+        }
+        let begins = self.stalls.iter().any(|[from, _]| *from == world.now);
+        let has_begun = half.is_some_and(|vc| self.lanes[vc].sent > 0);
+        if begins && has_begun && self.closed.is_none() {
+            let answer = world.settings.answer.expect("where nodes stall packets are answered");
+            self.closes = Some(world.now + u64::from(answer.half_packet));
+        }
+        if self.closes == Some(world.now) {
+            (self.closes, self.closed) = (None, half);
+            let packet = half.and_then(|vc| self.lanes[vc].packet).expect("what is closed is half-sent");
+            world.packets[packet].is_corrupt = true;
+        }
+    }
+
     /// The packets in the queue that could be sent: those that have no way are lost, and where the link is down they are
     /// refused.
     fn refuse(&mut self, world: &mut World) {
@@ -267,6 +307,9 @@ impl Nic {
             lane.credits > 0 && lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet))
         };
         let Some(vc) = self.lanes.iter().position(sends) else { return };
+        if self.is_stalled(world) && self.closed != Some(vc) {
+            return;
+        }
         let lane = &mut self.lanes[vc];
         let Some(packet) = lane.packet else { return };
         let flit = Flit { packet, index: lane.sent };

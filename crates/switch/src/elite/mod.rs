@@ -101,6 +101,12 @@
 //! corrupt. A broadcast that is lost is lost for each node of the range that has been delivered no copy of it, and only for
 //! those; its sender hears so in cycle `t + 1` if that is in cycle `t`, as of an answer that is false.
 //!
+//! **Stalls** ([`Faults`], where there are answers). A node that is *stalled* feeds its NIC port nothing: no virtual channel is
+//! given there, nothing is refused, and no flit is sent. A packet of which some flits have been sent before cycle `t`, in which
+//! that begins, and not all, holds its path. If it is not fed again in or before cycle `t + half_packet` it is *closed* in that
+//! cycle: from then on what is missing of it is made up, as if it were fed, and it is corrupt. So it is answered with a NACK,
+//! and sent again when the node goes on. A packet that has been closed is not fed again.
+//!
 //! **Tests.** A node that is delivered a copy in cycle `t`, by an ideal NIC port, can *deny* it in that cycle: its answer is
 //! then *false*. Where answers are combined, any NACK makes a NACK, otherwise any that is false a false one. The sender hears
 //! of the answer to a broadcast that comes to its NIC port in cycle `t`, unless that is a NACK, in cycle `t + 1`. That is the

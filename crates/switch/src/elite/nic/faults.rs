@@ -8,11 +8,12 @@ use flitway_fabric::LossCause;
 use flitway_fabric::observer::Observer;
 
 impl Port {
-    /// Its link has gone down or come up in cycle `now`.
+    /// Its link has gone down or come up in cycle `now`, or a stall matters.
     #[cold]
     pub(super) fn note_faults<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         self.sender.tell_change(cx, now);
-        self.fault_due = self.sender.next_change(Some(now));
+        self.note_stalls(cx.shared, now);
+        self.fault_due = self.sender.next_change(Some(now)).min(self.stalls.next(Some(now)));
     }
 
     /// Packets at the front of the queue that would be sent in cycle `now` are refused while the link is down, and lost if they
