@@ -33,6 +33,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
         (UNDETECTED, undetected),
         (CORRUPT, |choice| corrupted(SentKind::Packet, choice)),
         (LOSE_ACK, |choice| corrupted(SentKind::Acknowledgement, choice)),
+        (STALL, stall),
         (FAILURES, |choice| failures::read(choice).map(FaultRule::Failures)),
         (MANAGER, manager),
     ],
@@ -174,6 +175,27 @@ const LOSE_ACK: Entry = Entry {
     parameters: &[LINK, NTH, RAIL],
 };
 
+const STALL: Entry = Entry {
+    name: "stall",
+    aliases: &[],
+    doc: "what feeds the NIC port of a node stops for a time",
+    details: "As if the process were descheduled in the midst of a packet that it writes to its NIC: from then on the node sends no \
+              flit, not even of a packet that is half-sent, which holds its path. After `switch.answer.half_packet` that is closed: \
+              what is missing is made up, and it is answered with a NACK and sent again when the node goes on. Machines of Elite4s \
+              alone.",
+    parameters: &[
+        Parameter {
+            name: "node",
+            expected: "the number of a node, from 0, or its name in the graph file",
+            default: None,
+            doc: "The node.",
+        },
+        AT,
+        UNTIL,
+        RAIL,
+    ],
+};
+
 const MANAGER: Entry = Entry {
     name: "manager",
     aliases: &[],
@@ -209,6 +231,8 @@ const MANAGER: Entry = Entry {
 pub enum FaultRule {
     /// A link is cut.
     Cut { link: Place, rail: u32, at: u64, until: Option<u64> },
+    /// Nothing feeds the NIC port of a node.
+    Stalled { node: Place, rail: u32, at: u64, until: Option<u64> },
     /// A switch dies.
     Dead { switch: String, rail: u32, at: u64 },
     /// Lanes work less well.
@@ -292,6 +316,12 @@ fn down(choice: &Choice) -> Result<FaultRule, ChoiceError> {
             Ok(FaultRule::Cut { link, rail, at, until })
         }
     }
+}
+
+fn stall(choice: &Choice) -> Result<FaultRule, ChoiceError> {
+    let node = choice.value(0, |text| Place::parse(&format!("node {text}")))?;
+    let (at, until) = times(choice, 1)?;
+    Ok(FaultRule::Stalled { node, rail: choice.value(3, number)?, at, until })
 }
 
 fn lanes(choice: &Choice) -> Result<FaultRule, ChoiceError> {

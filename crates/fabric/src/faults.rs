@@ -56,6 +56,10 @@ pub enum PortFault {
     Mended,
     /// Its lanes work so.
     Lanes(LaneStates),
+    /// Of a node: what feeds its NIC port stops.
+    Stalled,
+    /// It goes on.
+    Resumed,
 }
 
 impl Faults {
@@ -122,7 +126,7 @@ impl Faults {
                 match fault {
                     PortFault::Cut => since = since.or(Some(at)),
                     PortFault::Mended => times.extend(since.take().map(|since| [since, at])),
-                    PortFault::Lanes(_) => {}
+                    PortFault::Lanes(_) | PortFault::Stalled | PortFault::Resumed => {}
                 }
             }
             times.extend(since.map(|since| [since, Cycle::NEVER]));
@@ -138,6 +142,27 @@ impl Faults {
             }
         }
         apart
+    }
+
+    /// When nothing feeds NIC port `port` of `component`: from which cycle to before which, in order and apart.
+    #[must_use]
+    pub fn stall_times(&self, component: ComponentNumber, port: PortId) -> Vec<[Cycle; 2]> {
+        let (mut times, mut since) = (Vec::new(), None);
+        for (at, fault) in self.of_port(component, port) {
+            match fault {
+                PortFault::Stalled => since = since.or(Some(at)),
+                PortFault::Resumed => times.extend(since.take().map(|since| [since, at])),
+                PortFault::Cut | PortFault::Mended | PortFault::Lanes(_) => {}
+            }
+        }
+        times.extend(since.map(|since| [since, Cycle::NEVER]));
+        times.retain(|[from, until]| from < until);
+        times.dedup_by(|next, last| {
+            let touches = last[1] == next[0];
+            last[1] = if touches { next[1] } else { last[1] };
+            touches
+        });
+        times
     }
 
     /// When `component` is dead; never if it stays alive.
@@ -223,6 +248,19 @@ mod tests {
             fault(20, 2, port(1, PortFault::Cut)),
             fault(20, 2, port(0, PortFault::Cut)),
         ]);
+        let stalls = [
+            (10, PortFault::Stalled),
+            (20, PortFault::Resumed),
+            (20, PortFault::Stalled),
+            (30, PortFault::Resumed),
+        ];
+        let stalls = stalls.into_iter().chain([(40, PortFault::Resumed), (50, PortFault::Stalled)]);
+        let stalls = Faults::new(stalls.map(|(at, kind)| fault(at, 7, port(0, kind))).collect());
+        let times = [[Cycle(10), Cycle(30)], [Cycle(50), Cycle::NEVER]];
+        assert_eq!(
+            (stalls.stall_times(7, PortId(0)), stalls.stall_times(7, PortId(1))),
+            (times.to_vec(), Vec::new())
+        );
         let of_port = [(Cycle(20), PortFault::Cut), (Cycle(30), PortFault::Mended)];
         assert_eq!(faults.of_port(2, PortId(1)), of_port);
         assert!(faults.of_port(1, PortId(1)).is_empty());

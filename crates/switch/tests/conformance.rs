@@ -174,7 +174,14 @@ fn elite4s_conform() {
         selection: Selection::LeastLoaded,
         priority: None,
         roots: Roots::One,
-        answer: Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 20, attempts: 100 }),
+        answer: Some(AnswerSettings {
+            node: 1,
+            switch: 7,
+            repeats: 16,
+            back_off: 20,
+            attempts: 100,
+            half_packet: 3_334,
+        }),
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
         credit: 1,
         is_coded: false,
@@ -192,7 +199,14 @@ fn elite4s_conform() {
         EliteSettings {
             pipeline: ElitePipeline { receive: 0, route: 1, transmit: 1 },
             buffer_flits: 6,
-            answer: Some(AnswerSettings { node: 1, switch: 1, repeats: 16, back_off: 20, attempts: 100 }),
+            answer: Some(AnswerSettings {
+                node: 1,
+                switch: 1,
+                repeats: 16,
+                back_off: 20,
+                attempts: 100,
+                half_packet: 3_334,
+            }),
             ..plain.clone()
         },
         // Whoever holds a path for a flit needs many.

@@ -13,14 +13,14 @@ use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{Delivery, Endpoint, Fabric, Faults, Flow, LossCause, Outgoing, Packet, Simulation, Up};
 use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, PrioritySettings, Roots};
 use flitway_wiring::dependency::{Dependencies, Verdict};
-use flitway_wiring::routing::{RoutingKind, Selection};
+use flitway_wiring::routing::{Down, RoutingKind, Selection};
 use flitway_wiring::topology::{End, TopologySettings};
-use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SetId};
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SetId, SwitchId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 const HELD: Option<AnswerSettings> =
-    Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 64 });
+    Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 64, half_packet: 3_334 });
 
 /// The Elite4 with so many virtual channels.
 fn elite(vcs: u32, answer: Option<AnswerSettings>) -> EliteSettings {
@@ -214,6 +214,8 @@ struct Tester {
     set: Option<Arc<NodeSet>>,
     /// What it has heard, and when.
     answers: Vec<(Cycle, bool)>,
+    /// It does not try again.
+    once: bool,
     /// Tests that it denies, and copies that it has been delivered.
     denies: u32,
     copies: u32,
@@ -244,7 +246,7 @@ impl Endpoint for Tester {
             Up::Answered(_, flow, is_true) => {
                 assert_eq!(flow.tag, 5);
                 self.answers.push((now, is_true));
-                if !is_true {
+                if !is_true && !self.once {
                     self.test(now, out);
                 }
             }
@@ -343,6 +345,90 @@ fn what_has_no_way_is_refused_and_given_up() {
     // At once, again at once, and after the back-off. A NIC port whose own link is down refuses in no time.
     let expected = [(1, 334, false, LossCause::LinkDown), (0, 3 * 41 + 334, true, LossCause::LinkDown)];
     assert_eq!(lost, expected);
+}
+
+/// Half of a tree is cut off: who is reached is delivered a copy once, though the broadcast is sent again and again, and it is
+/// lost for the others. The sender of a test hears that it is false.
+#[test]
+fn a_broadcast_is_lost_for_the_nodes_that_are_cut_off_and_for_no_others() {
+    let answer = HELD.map(|answer| AnswerSettings { repeats: 1, attempts: 3, ..answer });
+    for roots in [Roots::One, Roots::Any] {
+        let tree = TopologySettings::KaryNTree { arity: 2, levels: 2 };
+        let mut fabric = fabric(&tree, RoutingKind::DModK, 2, EliteSettings { roots, ..elite(2, answer) });
+        // The second leaf dies, and a node of the first is cut off.
+        let cut = FaultKind::Port(PortId(1), PortFault::Cut);
+        let fault = |component, kind| Fault { at: Cycle(0), component, kind };
+        fabric.faults = Faults::new(vec![fault(1, FaultKind::Dead), fault(0, cut)]);
+        let tester =
+            Tester { set: Some(Arc::new(NodeSet::new((0..4).map(NodeId)))), once: true, ..Tester::default() };
+        let others = (0..3).map(|_| Tester::default());
+        let endpoints = std::iter::once(tester).chain(others).collect();
+        let mut simulation = Simulation::<Elite, _, _>::new(&fabric, endpoints, 1, Losses::default);
+        assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+        simulation.settle();
+        let books = simulation.audit();
+        assert!(books.holds() && books.in_network == 0, "{books:?}");
+        let lost = simulation.gather_observers(|observer| std::mem::take(&mut observer.0)).concat();
+        let lost: Vec<_> = lost.iter().map(|it| (it.destination.0, it.was_sent, it.cause)).collect();
+        assert_eq!(lost, [1, 2, 3].map(|node| (node, true, LossCause::LinkDown)), "{roots:?}");
+        assert_eq!((simulation.counters().packets_delivered, simulation.counters().link.nacks), (1, 3));
+        let told = simulation.gather_endpoints(|_, tester| std::mem::take(&mut tester.answers)).concat();
+        assert_eq!(told.iter().map(|it| it.1).collect::<Vec<_>>(), [false]);
+    }
+}
+
+/// A link of the one tree breaks for good. Broadcasts wait for new tables, and by those all are reached.
+#[test]
+fn new_tables_give_broadcasts_another_tree() {
+    let tree = TopologySettings::KaryNTree { arity: 2, levels: 3 };
+    let mut fabric = fabric(&tree, RoutingKind::DModK, 3, elite(2, HELD));
+    // The first way up of the second leaf, by which the root reaches its nodes.
+    let cut = FaultKind::Port(PortId(2), PortFault::Cut);
+    fabric.faults = Faults::new(vec![Fault { at: Cycle(1_000), component: 1, kind: cut }]);
+    let topology = Arc::clone(fabric.routing.topology());
+    let link = topology.wire(SwitchId(1), PortId(2)).unwrap().0;
+    let around = fabric.routing.around(&Down { switches: Vec::new(), links: vec![link] }).unwrap().0;
+    let script = |source: u32| {
+        (0..20_u64).fold(Script::default(), |script, turn| {
+            with_broadcast(script, 0..8, 100 * turn + u64::from(source), 512)
+        })
+    };
+    let mut simulation =
+        Simulation::<Elite, _, _>::new(&fabric, (0..8).map(script).collect(), 1, Deliveries::default);
+    simulation.run_until(Cycle(4_000), &AtomicBool::new(false));
+    simulation.reroute(Cycle(6_000), &around).unwrap();
+    assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+    assert!(simulation.deadlock().is_none());
+    simulation.settle();
+    let (books, counters) = (simulation.audit(), simulation.counters());
+    assert!(books.holds() && books.in_network == 0, "{books:?}");
+    assert!(counters.link.nacks > 5, "{counters:?}");
+    assert_eq!((counters.lost.sum(), counters.packets_delivered), (0, 8 * 20 * 8));
+}
+
+/// A process is descheduled in the midst of a packet. Others wait for its path no longer than up to the time-out, and it is
+/// sent again when the process goes on.
+#[test]
+fn a_packet_that_is_not_fed_is_closed_so_that_others_do_not_wait_for_it() {
+    let times = |half_packet: u32| {
+        let answer = HELD.map(|answer| AnswerSettings { half_packet, ..answer });
+        let mut fabric =
+            fabric(&TopologySettings::Single { nodes: 3 }, RoutingKind::UpDown, 2, elite(1, answer));
+        // Nodes are components after the switch.
+        let fault = |at, kind| Fault { at: Cycle(at), component: 1, kind: FaultKind::Port(PortId(0), kind) };
+        fabric.faults = Faults::new(vec![fault(100, PortFault::Stalled), fault(20_000, PortFault::Resumed)]);
+        let other = Script::new(vec![Packet { created: Cycle(200), ..packet(2, 8, 1) }]);
+        let scripts = vec![Script::new(vec![packet(2, 2_048, 0)]), other, Script::default()];
+        let (mut delivered, left, ring) = run(&fabric, scripts);
+        assert_eq!((delivered.len(), left, ring), (2, 0, None));
+        delivered.sort_by_key(|it| it.source);
+        [delivered[0].delivered.0, delivered[1].delivered.0]
+    };
+    let [[own, other], [own_without, other_without]] = [times(1_000), times(1 << 30)];
+    // 588 flits, of which 100 had been sent.
+    assert!((1_100 + 488..1_100 + 600).contains(&other), "{other}");
+    assert!((20_000 + 488..20_000 + 600).contains(&other_without), "{other_without}");
+    assert!((20_000 + 588..20_000 + 700).contains(&own) && own_without < own, "{own} {own_without}");
 }
 
 /// What is on a link that breaks comes corrupt, and what has climbed to where no way leads down is refused; the next time it

@@ -48,6 +48,25 @@ impl NodeSet {
         self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
     }
 
+    /// Adds the nodes of `other`.
+    pub fn add_all(&mut self, other: &NodeSet) {
+        self.words.resize(self.words.len().max(other.words.len()), 0);
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Its nodes that are in `other`, too.
+    #[must_use]
+    pub fn of_both(&self, other: &NodeSet) -> NodeSet {
+        NodeSet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
+    }
+
+    /// Its nodes that are not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &NodeSet) -> NodeSet {
+        let others = other.words.iter().copied().chain(std::iter::repeat(0));
+        NodeSet { words: self.words.iter().zip(others).map(|(word, other)| word & !other).collect() }
+    }
+
     /// Whether all of its nodes are in `other`.
     #[must_use]
     pub fn is_within(&self, other: &NodeSet) -> bool {
@@ -133,5 +152,20 @@ mod tests {
         set.remove(NodeId(3));
         set.remove(NodeId(9_999));
         assert!(set.is_empty() && !set.intersects(&low));
+    }
+
+    #[test]
+    fn sets_are_joined_cut_and_subtracted() {
+        let mut set = NodeSet::new([3, 64].map(NodeId));
+        let low = NodeSet::new([NodeId(3)]);
+        let ids = |set: &NodeSet| set.iter().map(|node| node.0).collect::<Vec<_>>();
+        let far = NodeSet::new([3, 300].map(NodeId));
+        assert_eq!((ids(&far.of_both(&set)), ids(&set.of_both(&far))), (vec![3], vec![3]));
+        assert_eq!(
+            (ids(&far.without(&low)), ids(&low.without(&far)), ids(&set.without(&low))),
+            (vec![300], vec![], vec![64])
+        );
+        set.add_all(&far);
+        assert_eq!(ids(&set), [3, 64, 300]);
     }
 }

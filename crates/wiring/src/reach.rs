@@ -9,10 +9,14 @@
 //!   as much is reached.
 //! * **Unidirectional multistage networks** have no ports up: every output leads down, the worm is replicated in any stage.
 //! * **Any other topology** takes a spanning tree of up*/down*: down through its links, up to its parents.
+//!
+//! Where the routing leads [around](Routing::down) what is down, so do worms: of parallel links the first that is left counts,
+//! strings have the nodes that are reached still, and of all trees that ports up make the first ports up are those of one: that
+//! of the switch that reaches most nodes.
 
 use crate::NodeId;
 use crate::node_set::NodeSet;
-use crate::routing::{Routing, RoutingKind, spanning_tree};
+use crate::routing::{Routing, RoutingKind, spanning_tree, tree_around};
 use crate::topology::{End, Shape, Topology};
 use crate::{PortId, SwitchId};
 
@@ -23,6 +27,8 @@ pub type Ports = u64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
     switches: Vec<Place>,
+    /// Nothing is down: every port up leads on to a switch that reaches all nodes.
+    is_whole: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +39,10 @@ struct Place {
     below: NodeSet,
     down: Ports,
     up: Ports,
+    /// The port up of the one tree; none at its root, and in switches that the root does not reach.
+    first: Ports,
+    /// The ports up again, with where they lead.
+    parents: Vec<(PortId, SwitchId)>,
 }
 
 impl Reach {
@@ -50,7 +60,14 @@ impl Reach {
     /// The same where worms take the first of parallel links.
     #[must_use]
     pub fn by_first_links(routing: &Routing) -> Option<Reach> {
-        Some(Reach { switches: places(routing.topology(), &ports_up(routing)?) })
+        let (topology, is_whole) = (routing.topology(), routing.down().is_none());
+        let mut switches = places(topology, &ports_up(routing)?, &Left::of(routing));
+        if is_whole || routing.kind() == RoutingKind::UpDown {
+            switches.iter_mut().for_each(|place| place.first = place.up & place.up.wrapping_neg());
+        } else {
+            grow_tree(topology, &mut switches);
+        }
+        Some(Reach { switches, is_whole })
     }
 
     /// Whether there is a way for worms that take the first of parallel links.
@@ -64,6 +81,43 @@ impl Reach {
     #[must_use]
     pub fn up(&self, here: SwitchId) -> Ports {
         self.switches[here.index()].up
+    }
+
+    /// The port of `here` that leads up in the one tree, as a mask; nothing at its root, and where it leads nowhere.
+    #[inline]
+    #[must_use]
+    pub fn first_up(&self, here: SwitchId) -> Ports {
+        self.switches[here.index()].first
+    }
+
+    /// The ports of `here` that lead up and on to a switch below which all of `set` is; all that lead up, if none does.
+    #[must_use]
+    pub fn up_to(&self, here: SwitchId, set: &NodeSet) -> Ports {
+        let place = &self.switches[here.index()];
+        if self.is_whole {
+            return place.up;
+        }
+        let leads = |(port, next): &(PortId, SwitchId)| if self.leads(*next, set) { 1 << port.0 } else { 0 };
+        let mask = place.parents.iter().map(leads).fold(0, |mask: Ports, bit: Ports| mask | bit);
+        if mask == 0 { place.up } else { mask }
+    }
+
+    /// Whether all of `set` is below `here`, or below a switch to which ports up lead from there.
+    fn leads(&self, here: SwitchId, set: &NodeSet) -> bool {
+        let parents = &self.switches[here.index()].parents;
+        self.covers(here, set) || parents.iter().any(|&(_, next)| self.leads(next, set))
+    }
+
+    /// The nodes below `here`.
+    #[must_use]
+    pub fn below(&self, here: SwitchId) -> &NodeSet {
+        &self.switches[here.index()].below
+    }
+
+    /// The nodes that are reached by `port` of `here`: none, unless it leads down.
+    #[must_use]
+    pub fn string(&self, here: SwitchId, port: PortId) -> &NodeSet {
+        &self.switches[here.index()].strings[port.index()]
     }
 
     /// Whether all of `set` is below `here`.
@@ -121,21 +175,85 @@ pub fn ports(mask: Ports) -> impl Iterator<Item = PortId> {
 /// For each switch its ports up; `None` where there is no way for worms that could not close a ring of dependencies.
 #[must_use]
 pub fn ports_up(routing: &Routing) -> Option<Vec<Ports>> {
-    let topology = routing.topology();
+    let (topology, left) = (routing.topology(), Left::of(routing));
+    let of_left = |switch, ports: &mut dyn Iterator<Item = PortId>| {
+        first_links(
+            topology,
+            SwitchId(switch),
+            ports.filter(|port| left.has(topology, SwitchId(switch), *port)),
+        )
+    };
+    let switches = 0..topology.switches();
     Some(match (routing.kind(), topology.shape()) {
-        (RoutingKind::DModK, Shape::Tree(_)) => tree_parents(topology),
+        (RoutingKind::DModK, Shape::Tree(_)) => {
+            let parents = tree_parents(topology);
+            switches.map(|switch| of_left(switch, &mut ports(parents[switch as usize]))).collect()
+        }
         (RoutingKind::DModK, Shape::Xgft(tree)) => {
             let up = |here: SwitchId| tree.ports_up(tree.place(here).0).map(PortId);
-            let mask = |switch| first_links(topology, SwitchId(switch), up(SwitchId(switch)));
-            (0..topology.switches()).map(mask).collect()
+            switches.map(|switch| of_left(switch, &mut up(SwitchId(switch)))).collect()
         }
         (RoutingKind::DestinationTag, Shape::Stages(_)) => vec![0; topology.switches() as usize],
         (RoutingKind::UpDown, _) => {
             let parent = |it: &Option<(PortId, SwitchId, PortId)>| it.map_or(0, |it| 1 << it.0.0);
-            spanning_tree(topology).iter().map(parent).collect()
+            let tree = routing.down().map(|down| tree_around(topology, down));
+            tree.unwrap_or_else(|| spanning_tree(topology)).iter().map(parent).collect()
         }
         _ => return None,
     })
+}
+
+/// What is left of a fabric.
+#[derive(Debug)]
+struct Left {
+    is_dead: Vec<bool>,
+    is_cut: Vec<bool>,
+}
+
+impl Left {
+    /// Of that on which `routing` routes.
+    fn of(routing: &Routing) -> Self {
+        let topology = routing.topology();
+        let mut left = Left {
+            is_dead: vec![false; topology.switches() as usize],
+            is_cut: vec![false; topology.links().len()],
+        };
+        if let Some(down) = routing.down() {
+            down.switches.iter().for_each(|switch| left.is_dead[switch.index()] = true);
+            down.links.iter().for_each(|link| left.is_cut[link.index()] = true);
+        }
+        left
+    }
+
+    /// Whether `port` of `here` is wired, and its link and both of its ends are left.
+    fn has(&self, topology: &Topology, here: SwitchId, port: PortId) -> bool {
+        topology.wire(here, port).is_some_and(|(link, end)| {
+            let is_dead = matches!(end, End::Switch(next, _) if self.is_dead[next.index()]);
+            !is_dead && !self.is_dead[here.index()] && !self.is_cut[link.index()]
+        })
+    }
+}
+
+/// Finds the ports up of one tree: that of the switch that reaches most nodes, the first of several.
+fn grow_tree(topology: &Topology, switches: &mut [Place]) {
+    let reached = |here: &usize| (switches[*here].below.len(), std::cmp::Reverse(*here));
+    let Some(root) = (0..switches.len()).max_by_key(reached) else { return };
+    let mut is_in = vec![false; switches.len()];
+    let mut to_do = vec![root];
+    while let Some(here) = to_do.pop() {
+        if std::mem::replace(&mut is_in[here], true) {
+            continue;
+        }
+        for port in ports(switches[here].down) {
+            if let Some((_, End::Switch(next, _))) = topology.wire(SwitchId::new(here), port) {
+                to_do.push(next.index());
+            }
+        }
+    }
+    for (place, _) in switches.iter_mut().zip(&is_in).filter(|(_, is_in)| **is_in) {
+        let first = place.parents.iter().find(|(_, next)| is_in[next.index()]);
+        place.first = first.map_or(0, |(port, _)| 1 << port.0);
+    }
 }
 
 /// Those of the `ports` of `here` that are the first to lead to a switch.
@@ -165,15 +283,24 @@ fn tree_parents(topology: &Topology) -> Vec<Ports> {
 
 /// The strings, given each switch's ports up: a port leads down if it leads to a node, if the port at the other end leads up,
 /// or if it has a one-way link.
-fn places(topology: &Topology, up: &[Ports]) -> Vec<Place> {
+fn places(topology: &Topology, up: &[Ports], left: &Left) -> Vec<Place> {
     let all = || (0..topology.switches()).map(SwitchId);
     let wired = |here| (0..topology.ports(here)).map(PortId);
     let mut places: Vec<Place> = all()
         .map(|here| {
-            let mut place =
-                Place { strings: Vec::new(), below: NodeSet::default(), down: 0, up: up[here.index()] };
-            place.strings = vec![NodeSet::default(); topology.ports(here) as usize];
-            for port in wired(here) {
+            let parent = |port| match topology.wire(here, port) {
+                Some((_, End::Switch(next, _))) => Some((port, next)),
+                _ => None,
+            };
+            let mut place = Place {
+                strings: vec![NodeSet::default(); topology.ports(here) as usize],
+                below: NodeSet::default(),
+                down: 0,
+                up: up[here.index()],
+                first: 0,
+                parents: ports(up[here.index()]).filter_map(parent).collect(),
+            };
+            for port in wired(here).filter(|port| left.has(topology, here, *port)) {
                 match topology.wire(here, port) {
                     Some((_, End::Node(_))) => place.down |= 1 << port.0,
                     Some((_, End::Switch(next, back)))
@@ -188,7 +315,8 @@ fn places(topology: &Topology, up: &[Ports]) -> Vec<Place> {
         })
         .collect();
     for node in (0..topology.nodes()).map(NodeId) {
-        let mut to_do = vec![topology.exit(node)];
+        let (home, exit) = topology.exit(node);
+        let mut to_do = if left.has(topology, home, exit) { vec![(home, exit)] } else { Vec::new() };
         while let Some((here, port)) = to_do.pop() {
             if places[here.index()].strings[port.index()].contains(node) {
                 continue;
@@ -210,6 +338,7 @@ fn places(topology: &Topology, up: &[Ports]) -> Vec<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routing::Down;
     use crate::topology::{StageWiring, TopologySettings};
     use std::sync::Arc;
 
@@ -331,6 +460,91 @@ mod tests {
                 assert_eq!(copies(&topology, &reach, NodeId(0), &set).len() as u32, set.len());
             }
         }
+    }
+
+    /// What a broadcast by the one tree reaches, each node as often as it does, and its root.
+    fn by_one_tree(
+        reach: &Reach,
+        topology: &Topology,
+        source: NodeId,
+        set: &NodeSet,
+    ) -> (SwitchId, Vec<NodeId>) {
+        let mut here = topology.home(source).0;
+        while !reach.covers(here, set)
+            && let Some(up) = ports(reach.first_up(here)).next()
+        {
+            let Some((_, End::Switch(next, _))) = topology.wire(here, up) else { panic!("up is a switch") };
+            here = next;
+        }
+        let (root, mut found, mut to_do) = (here, Vec::new(), vec![here]);
+        while let Some(here) = to_do.pop() {
+            for port in ports(reach.outputs(here, set)) {
+                assert!(set.intersects(reach.string(here, port)));
+                match topology.wire(here, port) {
+                    Some((_, End::Node(node))) => found.push(node),
+                    Some((_, End::Switch(next, _))) => to_do.push(next),
+                    None => panic!("a port down is wired"),
+                }
+            }
+        }
+        found.sort_unstable();
+        (root, found)
+    }
+
+    /// Around links and switches that are down there is one tree again, and it reaches what any tree does.
+    #[test]
+    fn around_what_is_down_broadcasts_go_by_one_tree_still() {
+        let settings = TopologySettings::KaryNTree { arity: 4, levels: 3 };
+        let topology = Arc::new(Topology::build(&settings).expect("a topology of a test can be built"));
+        let whole = Routing::new(RoutingKind::DModK, Arc::clone(&topology)).expect("they go together");
+        let link = |switch, port| topology.wire(SwitchId(switch), PortId(port)).expect("it is wired").0;
+        let set = |nodes: std::ops::Range<u32>| NodeSet::new(nodes.map(NodeId));
+        // Leaves are 0 to 15, the next level 16 to 31: of leaves 0 to 3 16 to 19.
+        let cases = [
+            (vec![], vec![], 64),
+            (vec![16], vec![], 64),
+            (vec![32, 33], vec![], 64),
+            (vec![], vec![link(0, 4), link(5, 5), link(20, 6)], 64),
+            // A node, and a leaf with its four.
+            (vec![7], vec![topology.node_link(NodeId(9))], 59),
+        ];
+        for (switches, links, count) in cases {
+            let down = Down { switches: switches.iter().copied().map(SwitchId).collect(), links };
+            let routing = whole.around(&down).expect("trees have tables").0;
+            let reach = Reach::by_first_links(&routing).expect("broadcasts can go there");
+            for source in (0..64).map(NodeId).filter(|&node| !down.switches.contains(&topology.home(node).0))
+            {
+                let (root, found) = by_one_tree(&reach, &topology, source, &set(0..64));
+                assert_eq!(found.len(), count, "{down:?}");
+                assert_eq!(root, by_one_tree(&reach, &topology, NodeId(0), &set(0..64)).0);
+                assert!(!down.switches.contains(&root));
+                // Within a leaf, and within four.
+                assert_eq!(by_one_tree(&reach, &topology, source, &set(40..44)).1.len(), 4);
+                assert_eq!(by_one_tree(&reach, &topology, source, &set(33..47)).1.len(), 14);
+            }
+        }
+    }
+
+    /// By any tree a broadcast climbs where there is a switch that covers the range.
+    #[test]
+    fn ports_up_that_lead_to_no_switch_above_all_of_the_range_are_left_out() {
+        let settings = TopologySettings::KaryNTree { arity: 2, levels: 2 };
+        let topology = Arc::new(Topology::build(&settings).expect("a topology of a test can be built"));
+        let whole = Routing::new(RoutingKind::DModK, Arc::clone(&topology)).expect("they go together");
+        let link = topology.wire(SwitchId(1), PortId(2)).expect("it is wired").0;
+        let routing =
+            whole.around(&Down { switches: Vec::new(), links: vec![link] }).expect("it has tables").0;
+        let reach = Reach::by_first_links(&routing).expect("broadcasts can go there");
+        let all = NodeSet::new((0..4).map(NodeId));
+        // From the first leaf the first way up leads to a root that has lost the second leaf.
+        assert_eq!((reach.up(SwitchId(0)), reach.up_to(SwitchId(0), &all)), (0b1100, 0b1000));
+        assert_eq!((reach.first_up(SwitchId(0)), reach.first_up(SwitchId(1))), (0b1000, 0b1000));
+        assert_eq!(reach.below(SwitchId(2)).len(), 2);
+        // There is no such root for a range with a node that is cut off: any way up will do.
+        let cut = Down { switches: Vec::new(), links: vec![topology.node_link(NodeId(3))] };
+        let reach =
+            Reach::by_first_links(&whole.around(&cut).expect("it has tables").0).expect("they can go");
+        assert_eq!(reach.up_to(SwitchId(0), &all), 0b1100);
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn lane_rates(machine: &Machine) -> Vec<u32> {
 }
 
 /// What breaks where links are not trained.
-const CAN: &str = "expected `down`, `failures`, `bit-errors`, `corrupt` or `manager`";
+const CAN: &str = "expected `down`, `failures`, `stall`, `bit-errors`, `corrupt` or `manager`";
 
 impl Fitter<'_> {
     fn cycle(&self, picos: u64) -> Cycle {
@@ -110,6 +110,7 @@ impl Fitter<'_> {
                     }
                 }
             }
+            FaultRule::Stalled { ref node, rail, at, until } => self.stall(node, rail, [Some(at), until])?,
             FaultRule::Dead { ref switch, rail, at } => {
                 self.kill(switch_called(switch, self.fabric.topology())?, rail, at)?;
             }
@@ -154,6 +155,22 @@ impl Fitter<'_> {
                     latency: self.cycle(latency).0,
                     errors,
                 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing feeds the NIC port of a node from the first of the times to the second.
+    fn stall(&mut self, node: &Place, rail: u32, times: [Option<u64>; 2]) -> Result<(), String> {
+        if self.lanes.is_some() {
+            let message = "NIC ports that are stalled are modelled on machines of Elite4s alone, which hold paths until packets \
+                           are answered (`switch.answer.hold = true`)";
+            return Err(message.to_owned());
+        }
+        let [end, _] = node.ends(self.fabric.topology())?;
+        for (at, fault) in times.into_iter().zip([PortFault::Stalled, PortFault::Resumed]) {
+            if let Some(at) = at {
+                self.port(end, rail, at, fault)?;
             }
         }
         Ok(())

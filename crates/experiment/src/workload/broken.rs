@@ -50,18 +50,6 @@ impl Broken {
     }
 }
 
-/// Refuses operations that broadcast where links break: nobody sends a copy again then.
-pub(super) fn refuse_broadcasts(plan: Option<&FaultPlan>, broadcasts: bool) -> Result<(), Vec<Problem>> {
-    if broadcasts && plan.is_some_and(|plan| !plan.faults.are_none()) {
-        let message = "broadcasts of switches are not modelled beside links and switches that break";
-        return Err(vec![
-            Problem::new(OPTION, message.to_owned())
-                .help("use `--by binomial` or `--by pairwise`, by messages"),
-        ]);
-    }
-    Ok(())
-}
-
 /// What is wrong with the option.
 fn problems(messages: Vec<String>) -> Vec<Problem> {
     messages.into_iter().map(|message| Problem::new(OPTION, message)).collect()

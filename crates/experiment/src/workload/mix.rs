@@ -3,7 +3,7 @@
 
 use super::barrier::BarrierWorkload;
 use super::beside::{self, Background, Beside};
-use super::broken::{self, Broken, refuse_broadcasts, with_faults};
+use super::broken::{self, Broken, with_faults};
 use super::graph::GraphWorkload;
 use super::kind::part_of;
 use super::multicast::MulticastWorkload;
@@ -276,9 +276,6 @@ impl Tasks for MixWorkload {
         for background in beside::fit(self.beside.as_ref(), session)? {
             // Each task its own: nodes are told of loads by way of the plan.
             for multicast in self.multicasts(session)? {
-                let broadcasts = multicast.as_ref().is_some_and(MulticastRun::broadcasts)
-                    || barrier.as_ref().is_some_and(|barrier| barrier.plan().broadcasts());
-                refuse_broadcasts(faults.as_ref(), broadcasts)?;
                 if let (Some(multicast), Some(barrier)) = (&multicast, &barrier) {
                     fit_together(session, multicast, barrier)?;
                 }

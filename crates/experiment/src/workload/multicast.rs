@@ -1,7 +1,7 @@
 //! Multicast operations: among whom, how large, when, at which load, carried out how; alone or beside synthetic traffic.
 
 use super::beside::{self, Beside, Task};
-use super::broken::{Broken, refuse_broadcasts};
+use super::broken::Broken;
 use super::load::{Load, loads};
 use super::option::{ValueKind, WorkloadOption};
 use super::traffic;
@@ -225,7 +225,6 @@ impl Tasks for MulticastWorkload {
                 let run = session.multicast(&self.settings, load.fraction());
                 let blame = |problem| super::blame_what_is_given(problem, &self.written, "multicast");
                 let run = run.map_err(|error| blame(misfit(error, &self.settings)))?;
-                refuse_broadcasts(faults.as_ref(), run.broadcasts())?;
                 let operations = run.operations_per_cycle();
                 traffic::in_time(session, "multicast_load", *load, operations, self.patience)?;
                 tasks.push(Task { run, background: background.clone(), faults: faults.clone() });

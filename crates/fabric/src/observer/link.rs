@@ -80,7 +80,7 @@ pub struct BarrierLoss {
     pub reason: LossReason,
 }
 
-/// A packet is lost for good.
+/// A packet is lost for good; one for several nodes for each of them that has not been delivered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Loss {
     /// When that is certain.
@@ -97,7 +97,7 @@ pub struct Loss {
     pub flow: Flow,
     /// Length on the link in flits.
     pub flits: u16,
-    /// Whether its NIC port had sent it.
+    /// Whether its NIC port had sent it. A broadcast that had not been sent says so with the first of its nodes alone.
     pub was_sent: bool,
     /// Why.
     pub cause: LossCause,

@@ -173,7 +173,7 @@ impl Case {
             && (self.sets.is_empty() || chip.offers().sets.is_some())
             && (self.tables.is_empty() || chip.offers().faults)
             && (self.tables.is_empty() || chip.training().is_some() || !self.broken.is_empty())
-            && (self.broken.is_empty() || chip.offers().faults && self.sets.is_empty())
+            && (self.broken.is_empty() || chip.offers().faults)
             && (self.broken.is_empty() || chip.training().is_none() || self.rates.is_empty())
             && (self.first_lanes.is_empty() || chip.training().is_some());
         let routing = routing(self.routing, topology).ok().filter(|_| fits)?;

@@ -31,7 +31,7 @@ use flitway_wiring::routing::{Header, Routing};
 use flitway_wiring::topology::End;
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SwitchId};
 use nic::Nic;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use switch::Switch;
 
@@ -53,8 +53,10 @@ struct World {
     routing: Routing,
     /// Tables around what is down, by the cycle in which packets begin with them first.
     tables: Vec<(u64, Routing)>,
-    /// Where broadcasts go.
-    reach: Option<Reach>,
+    /// Where broadcasts go by the tables of each number, if there is a way for them.
+    reaches: Vec<Option<Reach>>,
+    /// The nodes to which a copy of a broadcast has come that was not corrupt, by its source, rail and number.
+    reached: BTreeMap<(NodeId, RailId, u32), BTreeSet<NodeId>>,
     now: u64,
     /// All packets ever created.
     packets: Vec<Travelling>,
@@ -311,6 +313,14 @@ impl World {
         self.counters.err(&LinkError { at, component, port, kind }, &mut self.record);
     }
 
+    /// For whom a packet is lost: of a broadcast those to whom no copy of it has come.
+    fn lacking(&self, packet: usize) -> Vec<NodeId> {
+        let Travelling { source, packet, header, range, number, .. } = &self.packets[packet];
+        let reached = self.reached.get(&(*source, packet.rail, *number));
+        let lacks = |node: &NodeId| reached.is_none_or(|reached| !reached.contains(node));
+        range.as_ref().map_or(vec![header.destination()], |range| range.iter().filter(lacks).collect())
+    }
+
     /// What becomes of a link in this cycle, as one of its ends sees it.
     fn watch(&mut self, component: u32, port: PortId, channel: usize) {
         if let Some(state) = self.channels[channel].changes(self.now) {
@@ -436,7 +446,8 @@ impl Elite {
             settings: fabric.chip.clone(),
             routing: fabric.routing.clone(),
             tables: Vec::new(),
-            reach: Reach::by_first_links(&fabric.routing),
+            reaches: vec![Reach::by_first_links(&fabric.routing)],
+            reached: BTreeMap::new(),
             now: 0,
             packets: Vec::new(),
             channels: Vec::new(),
@@ -469,6 +480,8 @@ impl Elite {
     pub fn with_tables(mut self, tables: &[(Cycle, Routing)]) -> Self {
         self.world.tables = tables.iter().map(|(at, routing)| (at.0, routing.clone())).collect();
         self.world.tables.sort_by_key(|(at, _)| *at);
+        let reach = |(_, routing): &(u64, Routing)| Reach::by_first_links(routing);
+        self.world.reaches.extend(self.world.tables.iter().map(reach));
         self
     }
 
@@ -518,7 +531,9 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
                 for (cuts, end) in channel.cuts.iter_mut().zip([first, second]) {
                     let (component, port) = component_at(topology, rails, RailId(rail), end);
                     for (at, fault) in fabric.faults.of_port(component, port) {
-                        cuts.push((at.0, fault == PortFault::Cut));
+                        if matches!(fault, PortFault::Cut | PortFault::Mended) {
+                            cuts.push((at.0, fault == PortFault::Cut));
+                        }
                     }
                     channel.death = channel.death.min(fabric.faults.death(component).0);
                 }
@@ -545,13 +560,15 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
     let nic = |number: u32| {
         let (rail, node) = (number % rails, NodeId(number / rails));
         let wires = wires(rail, End::Node(node)).expect("every node is wired");
-        Nic::new(settings, number, RailId(rail), wires, fabric.nic_ports)
+        Nic::new(settings, (number, node), RailId(rail), wires, fabric.nic_ports)
     };
     let switches = (0..rails * topology.switches()).map(switch).collect();
     let mut nics: Vec<Nic> = (0..rails * topology.nodes()).map(nic).collect();
     for (number, nic) in nics.iter_mut().enumerate() {
         // Nodes are components after all switches.
         nic.component = rails * topology.switches() + number as u32 / rails;
+        let stalls = fabric.faults.stall_times(nic.component, PortId(number as u32 % rails));
+        nic.stalls = stalls.into_iter().map(|times| times.map(|at| at.0)).collect();
     }
     (switches, nics)
 }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[derive(Debug)]
 pub(super) struct Nic {
     pub(super) component: u32,
+    node: NodeId,
     rail: RailId,
     wires: Wires,
     pub(super) queue: VecDeque<usize>,
@@ -29,6 +30,11 @@ pub(super) struct Nic {
     /// By virtual channel.
     receivers: Vec<Receiver>,
     is_bounded: bool,
+    /// When nothing is fed, from which cycle to before which; when the packet that is half-sent is closed, and the virtual
+    /// channel of one that has been.
+    pub(super) stalls: Vec<[u64; 2]>,
+    closes: Option<u64>,
+    closed: Option<usize>,
     /// The NIC hears of the answer to any packet, and not only to broadcasts.
     is_answering: bool,
 }
@@ -50,7 +56,7 @@ struct Receiver {
 impl Nic {
     pub(super) fn new(
         settings: &EliteSettings,
-        component: u32,
+        (component, node): (u32, NodeId),
         rail: RailId,
         wires: Wires,
         nic_ports: NicPorts,
@@ -58,6 +64,7 @@ impl Nic {
         let vcs = settings.vcs as usize;
         Nic {
             component,
+            node,
             rail,
             wires,
             queue: VecDeque::new(),
@@ -70,6 +77,9 @@ impl Nic {
             sent: Vec::new(),
             receivers: vec![Receiver::default(); vcs],
             is_bounded: nic_ports.are_bounded(),
+            stalls: Vec::new(),
+            closes: None,
+            closed: None,
             is_answering: nic_ports == NicPorts::Answering,
         }
     }
@@ -97,19 +107,16 @@ impl Nic {
         }
         self.lanes.iter_mut().for_each(|lane| lane.check(self.wires.out, world));
         self.free(world);
-        let flits_left = |lane: &Lane| lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet));
-        if !self.lanes.iter().any(flits_left) {
+        self.stall(world);
+        if self.half_sent(world).is_none() && !self.is_stalled(world) {
             self.refuse(world);
             let may_go = |packet: &&usize| world.packets[**packet].not_before <= world.now;
-            if let Some(&packet) = self.queue.front().filter(may_go) {
-                let is_broadcast = world.packets[packet].range.is_some();
-                let first = if is_broadcast { world.broadcast_vc() } else { 0 };
-                let free = (first..world.lanes()).find(|&vc| self.lanes[vc].packet.is_none());
-                if let Some(vc) = free {
-                    self.queue.pop_front();
-                    world.packets[packet].tables = world.tables_now();
-                    self.lanes[vc].give(packet, (0, vc), world.now);
-                }
+            if let Some(&packet) = self.queue.front().filter(may_go)
+                && let Some(vc) = self.free_vc(packet, world)
+            {
+                self.queue.pop_front();
+                world.packets[packet].tables = world.tables_now();
+                self.lanes[vc].give(packet, (0, vc), world.now);
             }
         }
         self.send(world);
@@ -129,6 +136,8 @@ impl Nic {
                 let packet = &mut world.packets[flit.packet];
                 let mut verdict = if is_corrupt { Verdict::Nack } else { Verdict::True };
                 if packet.range.is_some() && !is_corrupt {
+                    let name = (packet.source, packet.packet.rail, packet.number);
+                    world.reached.entry(name).or_default().insert(self.node);
                     let before = self.delivered.insert(packet.source, packet.number);
                     packet.is_superfluous = packet.refusals > 0 && before == Some(packet.number);
                     self.sources.insert(vc, packet.source);
@@ -188,15 +197,44 @@ impl Nic {
         }
     }
 
+    fn is_stalled(&self, world: &World) -> bool {
+        self.stalls.iter().any(|[from, until]| (*from..*until).contains(&world.now))
+    }
+
+    /// The virtual channel of the packet that has flits left to send.
+    fn half_sent(&self, world: &World) -> Option<usize> {
+        let flits_left = |lane: &Lane| lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet));
+        self.lanes.iter().position(flits_left)
+    }
+
+    /// The paragraph *Stalls*: "if it is not fed again in or before cycle `t + half_packet` it is closed in that cycle".
+    fn stall(&mut self, world: &mut World) {
+        let half = self.half_sent(world);
+        if self.closed != half {
+            self.closed = None;
+        }
+        if !self.is_stalled(world) {
+            self.closes = None;
+        }
+        let begins = self.stalls.iter().any(|[from, _]| *from == world.now);
+        let has_begun = half.is_some_and(|vc| self.lanes[vc].sent > 0);
+        if begins && has_begun && self.closed.is_none() {
+            let answer = world.settings.answer.expect("where nodes stall packets are answered");
+            self.closes = Some(world.now + u64::from(answer.half_packet));
+        }
+        if self.closes == Some(world.now) {
+            (self.closes, self.closed) = (None, half);
+            let packet = half.and_then(|vc| self.lanes[vc].packet).expect("what is closed is half-sent");
+            world.packets[packet].is_corrupt = true;
+        }
+    }
+
     /// The packets in the queue that could be sent: those that have no way are lost, and where the link is down they are
     /// refused.
     fn refuse(&mut self, world: &mut World) {
-        if self.lanes[..world.lanes()].iter().all(|lane| lane.packet.is_some()) {
-            return;
-        }
         while let Some(&packet) = self.queue.front() {
             let Travelling { source, header, not_before, .. } = world.packets[packet];
-            if not_before > world.now {
+            if not_before > world.now || self.free_vc(packet, world).is_none() {
                 return;
             }
             let routing = world.routing_by(world.tables_now());
@@ -215,6 +253,13 @@ impl Nic {
         }
     }
 
+    /// The virtual channel that a packet would be given.
+    fn free_vc(&self, packet: usize, world: &World) -> Option<usize> {
+        let is_broadcast = world.packets[packet].range.is_some();
+        let first = if is_broadcast { world.broadcast_vc() } else { 0 };
+        (first..world.lanes()).find(|&vc| self.lanes[vc].packet.is_none())
+    }
+
     /// A packet has been refused: it comes first, or is given up.
     fn put_back(&mut self, packet: usize, world: &mut World) {
         let settings = world.settings.answer.expect("what is refused is answered");
@@ -222,7 +267,7 @@ impl Nic {
         let wait = if refused.refusals < settings.repeats { 0 } else { settings.back_off };
         refused.not_before = world.now + u64::from(wait);
         refused.refusals += 1;
-        if refused.refusals >= settings.attempts && refused.range.is_none() {
+        if refused.refusals >= settings.attempts {
             self.lose(packet, LossCause::LinkDown, world);
         } else {
             self.queue.push_front(packet);
@@ -230,22 +275,28 @@ impl Nic {
     }
 
     fn lose(&mut self, packet: usize, cause: LossCause, world: &mut World) {
-        let Travelling { source, header, flits, was_sent, packet: sent, .. } = &world.packets[packet];
-        let loss = Loss {
-            at: Cycle(world.now),
-            component: self.component,
-            source: *source,
-            destination: header.destination(),
-            created: sent.created,
-            flow: sent.flow,
-            flits: *flits as u16,
-            was_sent: *was_sent,
-            cause,
-        };
+        let lacking = world.lacking(packet);
+        let Travelling { source, flits, was_sent, packet: sent, range, .. } = &world.packets[packet];
         if self.is_bounded && !was_sent {
             self.sent.push(packet);
         }
-        world.counters.lose(&loss, &mut world.record);
+        if range.is_some() {
+            self.answered.push_back((world.now, packet, false));
+        }
+        for (place, destination) in lacking.into_iter().enumerate() {
+            let loss = Loss {
+                at: Cycle(world.now),
+                component: self.component,
+                source: *source,
+                destination,
+                created: sent.created,
+                flow: sent.flow,
+                flits: *flits as u16,
+                was_sent: *was_sent || place > 0,
+                cause,
+            };
+            world.counters.lose(&loss, &mut world.record);
+        }
     }
 
     fn send(&mut self, world: &mut World) {
@@ -256,6 +307,9 @@ impl Nic {
             lane.credits > 0 && lane.packet.is_some_and(|packet| lane.sent < world.flits_of(packet))
         };
         let Some(vc) = self.lanes.iter().position(sends) else { return };
+        if self.is_stalled(world) && self.closed != Some(vc) {
+            return;
+        }
         let lane = &mut self.lanes[vc];
         let Some(packet) = lane.packet else { return };
         let flit = Flit { packet, index: lane.sent };

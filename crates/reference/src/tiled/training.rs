@@ -113,6 +113,8 @@ impl Training {
                     self.begin_test(now, TrainingReason::Signal, deeds);
                 }
             }
+            // NIC ports of tiled switches are always fed.
+            PortFault::Stalled | PortFault::Resumed => {}
             PortFault::Lanes(states) => {
                 self.states = states;
                 self.begin_test(now, TrainingReason::Lanes, deeds);

@@ -179,12 +179,6 @@ impl MulticastRun {
         self.is_forwarded() && !self.sender().keeps_order()
     }
 
-    /// Whether switches copy its packets.
-    #[must_use]
-    pub fn broadcasts(&self) -> bool {
-        !self.is_forwarded()
-    }
-
     /// Whether nodes forward what they receive.
     fn is_forwarded(&self) -> bool {
         !matches!(self.plan.method(), Method::Hardware | Method::Ranges)

@@ -3,7 +3,8 @@
 //!
 //! Sources: qsnet2.txt, "Elite4 and physical links"; `mechanisms.md` 3.1 and 3.8; OQ-Q1, OQ-Q2, OQ-Q3, OQ-Q15, OQ-Q17,
 //! OQ-Q18. What the paper leaves open is decided as said in `docs/decisions/0025-elite4-cycle-by-cycle.md`,
-//! `docs/decisions/0028-broadcasts-of-elite4s.md` and `docs/decisions/0032-elite4s-that-break.md`.
+//! `docs/decisions/0028-broadcasts-of-elite4s.md`, `docs/decisions/0032-elite4s-that-break.md` and
+//! `docs/decisions/0039-broadcasts-beside-what-breaks.md`.
 //!
 //! # What happens in which cycle
 //!
@@ -80,16 +81,31 @@
 //! packet that is lost in cycle `t` before its NIC port has sent it has left its source queue, which a bounded NIC port tells
 //! in cycle `t + 1`.
 //!
-//! **Broadcasts** (where there are answers, and nothing breaks). A packet for a range of nodes has virtual channel `V / c - 1`
-//! of each link; the NIC port gives it that one alone. It climbs until a switch covers the range ([`Reach::by_first_links`]),
-//! and goes down from there. In a switch to which it comes from below and that does not cover the range, it requests a port
-//! up: the first one, with `roots` one; with any, one of those whose virtual channel is free, chosen as among the outputs of a
-//! packet that has a choice, turn included. In any other it requests in the same cycle all ports down that lead to nodes of
-//! the range; each that is free is given for itself, from the lowest on, and the packet goes on requesting those that are
-//! missing. *Copies* begin when they have been given an output; each takes the flits at its own pace. A flit leaves the buffer
-//! in the cycle in which the last output sends it. When answers to all copies have come, in cycle `t`, all of the outputs and
-//! the input are free from cycle `t` on; the answer goes on as that to any other packet, and is a NACK if one of them was. So
-//! the whole range is sent to again; a node delivers a copy once and answers those that come again as it did the first time.
+//! **Broadcasts** (where there are answers). A packet for a range of nodes has virtual channel `V / c - 1` of each link; the
+//! NIC port gives it that one alone. It climbs until a switch covers the range ([`Reach::by_first_links`], of the tables with
+//! which it has begun), and goes down from there. In a switch to which it comes from below, that does not cover the range and
+//! that has a port up, it requests a port up: with `roots` one, that of the one tree ([`Reach::first_up`]); with any, one of
+//! those whose virtual channel is free ([`Reach::up_to`]), chosen as among the outputs of a packet that has a choice, turn
+//! included. In any other it requests in the same cycle all ports down that lead to nodes of the range; each that is free is
+//! given for itself, from the lowest on, and the packet goes on requesting those that are missing. *Copies* begin when they
+//! have been given an output; each takes the flits at its own pace. A flit leaves the buffer in the cycle in which the last
+//! output sends it. When answers to all copies have come, in cycle `t`, all of the outputs and the input are free from cycle
+//! `t` on; the answer goes on as that to any other packet, and is a NACK if one of them was. So the whole range is sent to
+//! again; a node delivers a copy once and answers those that come again as it did the first time.
+//!
+//! Where something breaks, a port up whose link is down does not count. If none is left, the broadcast is refused, as a packet
+//! for one node is; but of the drain it takes virtual channel `V / c - 1`. Of the ports down those whose link is down in the
+//! cycle in which it requests first are left out, and so are nodes of the range that are not below the switch in which it
+//! turns. Those copies are refused: the broadcast is answered as if a NACK had come to them in that cycle. If no port is left,
+//! the broadcast is refused. A copy that waits for an output whose link goes down later is given it all the same, and is
+//! corrupt. A broadcast that is lost is lost for each node of the range that has been delivered no copy of it, and only for
+//! those; its sender hears so in cycle `t + 1` if that is in cycle `t`, as of an answer that is false.
+//!
+//! **Stalls** ([`Faults`], where there are answers). A node that is *stalled* feeds its NIC port nothing: no virtual channel is
+//! given there, nothing is refused, and no flit is sent. A packet of which some flits have been sent before cycle `t`, in which
+//! that begins, and not all, holds its path. If it is not fed again in or before cycle `t + half_packet` it is *closed* in that
+//! cycle: from then on what is missing of it is made up, as if it were fed, and it is corrupt. So it is answered with a NACK,
+//! and sent again when the node goes on. A packet that has been closed is not fed again.
 //!
 //! **Tests.** A node that is delivered a copy in cycle `t`, by an ideal NIC port, can *deny* it in that cycle: its answer is
 //! then *false*. Where answers are combined, any NACK makes a NACK, otherwise any that is false a false one. The sender hears
@@ -156,8 +172,8 @@ pub struct Shared {
     has_sinks: bool,
     /// Each is that of the packets that begin in its time.
     routings: Routings,
-    /// Where broadcasts go, once there is one.
-    reach: OnceLock<Reach>,
+    /// Where broadcasts go by each of them, once there is one.
+    reaches: Vec<OnceLock<Reach>>,
 }
 
 impl Shared {
@@ -166,11 +182,11 @@ impl Shared {
         self.faults.down_times(self.routings.first().topology(), self.rails, (place.component, place.port))
     }
 
-    /// Where broadcasts go.
-    fn reach(&self) -> &Reach {
-        assert!(self.faults.are_none(), "where links break nothing is broadcast");
-        let reach = || Reach::by_first_links(self.routings.first());
-        self.reach.get_or_init(|| reach().expect("broadcasts are planned where there is a way for them"))
+    /// Where broadcasts go that have begun with the tables of that number.
+    fn reach(&self, tables: u16) -> &Reach {
+        let reach = || Reach::by_first_links(self.routings.numbered(tables));
+        let known = &self.reaches[usize::from(tables)];
+        known.get_or_init(|| reach().expect("broadcasts are planned where there is a way for them"))
     }
 }
 
@@ -243,7 +259,7 @@ impl Components for Elite {
             nic_ports: fabric.nic_ports,
             has_sinks: fabric.nic_ports == NicPorts::Ideal,
             routings: Routings::new(fabric.routing.clone()),
-            reach: OnceLock::new(),
+            reaches: vec![OnceLock::new()],
             settings: settings.clone(),
         }
     }
@@ -264,6 +280,7 @@ impl Components for Elite {
         let is_offered = !shared.faults.are_none();
         if is_offered {
             shared.routings.add(at, routing.clone());
+            shared.reaches.push(OnceLock::new());
         }
         is_offered
     }

@@ -3,6 +3,7 @@
 mod bounded;
 mod copies;
 mod faults;
+mod stalls;
 
 use super::forecast::Forecast;
 use super::packet_state::{Answer, Inbox, Mail, PacketState, Verdict};
@@ -18,6 +19,7 @@ use flitway_fabric::observer::{LinkErrorKind, Observer};
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
 use flitway_fabric::{BarrierId, Delivery, Flow, NicPorts, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
+use stalls::Stalls;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -35,8 +37,9 @@ pub struct Port {
     source: VecDeque<Box<PacketState>>,
     /// Where links corrupt packets: by virtual channel the packet that may have to be sent again.
     kept: Box<[Option<Box<PacketState>>]>,
-    /// When its flits are ready: always.
+    /// When its flits are ready: always, unless the node is stalled.
     flits: Forecast,
+    stalls: Stalls,
     /// Packets that have come, with the virtual channel, by the cycle in which each is received.
     whole: VecDeque<Whole>,
     /// Where NIC ports are bounded.
@@ -49,7 +52,7 @@ pub struct Port {
     back: Wire,
     /// Packets that have been answered, of which it is told and has not been: when, of which flow, and whether affirmatively.
     answered: VecDeque<(Cycle, Flow, bool)>,
-    /// When its link goes down or comes up next.
+    /// When its link goes down or comes up next, or a stall matters.
     fault_due: Cycle,
 }
 
@@ -70,7 +73,8 @@ impl Port {
     pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self {
         let place = Place { component: number, port: PortId(rail.0) };
         let sender = Sender::new(shared, place, wires.out, wires.rate, false);
-        let fault_due = sender.next_change(None);
+        let stalls = Stalls::new(shared, place);
+        let fault_due = sender.next_change(None).min(stalls.next(None));
         Port {
             rail,
             sender,
@@ -78,6 +82,7 @@ impl Port {
             source: VecDeque::new(),
             kept: (0..shared.vcs).map(|_| None).collect(),
             flits: Forecast::new(ALL),
+            stalls,
             whole: VecDeque::new(),
             bounded: Bounded::new(shared, wires),
             broadcasts: 0,
@@ -107,7 +112,10 @@ impl Port {
             if is_corrupt {
                 self.sender.count(cx, now, LinkErrorKind::Corrupted);
             }
-            if is_corrupt || self.sender.breaks(vc, now, cx.shared.settings.pipeline.transmit) {
+            if self.stalls.made_up(vc)
+                || is_corrupt
+                || self.sender.breaks(vc, now, cx.shared.settings.pipeline.transmit)
+            {
                 self.sender.tell_corrupt(cx, vc);
             }
             let is_repeated = self.kept[vc].as_ref().is_some_and(|state| state.was_sent);
@@ -122,7 +130,7 @@ impl Port {
 
     /// The first packet gets a virtual channel, if one is free and all of those before have been sent.
     fn start<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        if self.sender.lanes.iter().any(Lane::is_sending) {
+        if self.stalls.is_stalled() || self.sender.lanes.iter().any(Lane::is_sending) {
             return;
         }
         if !cx.shared.faults.are_none() {
@@ -130,11 +138,7 @@ impl Port {
         }
         let shared = &*cx.shared;
         let Some(state) = self.source.front().filter(|state| state.not_before <= now) else { return };
-        let vcs = match state.range {
-            None => 0..shared.lanes,
-            Some(_) => EliteSettings::broadcast_vc(shared.lanes)..shared.lanes,
-        };
-        if let Some(vc) = vcs.into_iter().find(|&vc| self.sender.lanes[vc].owner.is_none()) {
+        if let Some(vc) = self.free_vc(shared, state) {
             self.kept[vc] = shared.has_errors.then(|| state.clone());
             if let Some(mut state) = self.source.pop_front() {
                 state.tables = shared.routings.number_at(now);
@@ -143,12 +147,18 @@ impl Port {
         }
     }
 
+    /// The virtual channel that the packet `state` would be given, if one is free.
+    fn free_vc(&self, shared: &Shared, state: &PacketState) -> Option<usize> {
+        let first = if state.range.is_some() { EliteSettings::broadcast_vc(shared.lanes) } else { 0 };
+        (first..shared.lanes).find(|&vc| self.sender.lanes[vc].owner.is_none())
+    }
+
     /// The answer to the packet of `vc` has come: it is free, and if the packet was corrupt that is sent again.
     fn hear_answer<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize) {
         let settings = &cx.shared.settings;
         let lane = &mut self.sender.lanes[vc];
         lane.credits.reset(now, lane.sent + u64::from(settings.buffer_flits));
-        let verdict = lane.verdict;
+        let (verdict, missing) = (lane.verdict, lane.missing.take());
         lane.release(now);
         let tells = lane.is_broadcast || cx.shared.nic_ports == NicPorts::Answering;
         if tells && verdict != Verdict::Nack {
@@ -157,6 +167,7 @@ impl Port {
         if let Some(mut state) = self.kept[vc].take().filter(|_| verdict == Verdict::Nack) {
             cx.counters.link.nacks += 1;
             state.was_sent = true;
+            state.miss(missing);
             if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
                 copies.repeat();
             }
@@ -168,7 +179,7 @@ impl Port {
     fn answer_false<O>(&self, cx: &mut Cx<'_, O>, at: Cycle, vc: u8) {
         let answer = cx.shared.settings.answer.expect("a broadcast is answered");
         let (port, at) = (self.back.port, at + u64::from(answer.node + self.back.latency));
-        let answer = Answer { port, vc, at, verdict: Verdict::False, is_combined: false };
+        let answer = Answer { port, vc, at, verdict: Verdict::False, is_combined: false, missing: None };
         post(cx.post, &self.back, at, Mail::Answer(answer));
     }
 
@@ -243,9 +254,9 @@ impl PortModel<Elite> for Port {
             let at = ports[usize::from(run.port)].sender.hear_credits(cx.shared.period, &run);
             mail |= Self::call(ports, run.port, at);
         }
-        for Answer { port, vc, at, verdict, .. } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, verdict, missing, .. } in inbox.answers.drain(..) {
             let lane = &mut ports[usize::from(port)].sender.lanes[usize::from(vc)];
-            (lane.answer_at, lane.verdict) = (at, verdict);
+            (lane.answer_at, lane.verdict, lane.missing) = (at, verdict, missing);
             mail |= Self::call(ports, port, at);
         }
         for (rail, at, rate) in inbox.paces.drain(..) {
@@ -337,10 +348,10 @@ impl PortModel<Elite> for Port {
         if self.due > now {
             return;
         }
+        self.catch_up(cx, now);
         if self.fault_due <= now {
             self.note_faults(cx, now);
         }
-        self.catch_up(cx, now);
         for vc in bits(self.sender.answers(now)) {
             self.hear_answer(cx, now, vc);
         }

@@ -32,6 +32,8 @@ pub struct PacketState {
     /// Of a broadcast: whom it is for, and which one of its source.
     pub(super) range: Option<Arc<NodeSet>>,
     pub(super) number: u32,
+    /// Those of the range that have not been delivered a copy, as far as NACKs say; all of it before the first.
+    missing: Option<Arc<NodeSet>>,
     /// The tables with which it has begun.
     pub(super) tables: u16,
     /// Kind and process of its flow.
@@ -57,6 +59,7 @@ impl PacketState {
             is_corrupt: false,
             range: None,
             number: 0,
+            missing: None,
             tables: 0,
             flow_bits: packet.flow.bits(),
         }
@@ -95,18 +98,34 @@ impl PacketState {
         Flow::from_bits(self.flow_bits, self.tag)
     }
 
-    /// That it is lost at `component` in cycle `at`.
-    pub(super) fn loss(&self, at: Cycle, component: ComponentNumber, cause: LossCause) -> Loss {
-        Loss {
+    /// A NACK says that copies for these nodes have not been delivered.
+    pub(super) fn miss(&mut self, nodes: Option<Arc<NodeSet>>) {
+        self.missing = match (self.missing.take(), nodes) {
+            (Some(before), Some(nodes)) => Some(Arc::new(before.of_both(&nodes))),
+            (before, nodes) => before.or(nodes),
+        };
+    }
+
+    /// That it is lost at `component` in cycle `at`, for each of those who lack it.
+    pub(super) fn losses(&self, at: Cycle, component: ComponentNumber, cause: LossCause) -> Vec<Loss> {
+        let loss = |destination| Loss {
             at,
             component,
             source: self.source,
-            destination: self.header.destination(),
+            destination,
             created: self.created,
             flow: self.flow(),
             flits: self.flits as u16,
             was_sent: self.was_sent,
             cause,
+        };
+        match self.missing.as_ref().or(self.range.as_ref()) {
+            None => vec![loss(self.header.destination())],
+            Some(nodes) => {
+                let mut losses: Vec<Loss> = nodes.iter().map(loss).collect();
+                losses.iter_mut().skip(1).for_each(|loss| loss.was_sent = true);
+                losses
+            }
         }
     }
 
@@ -129,7 +148,7 @@ pub(super) enum Verdict {
 }
 
 /// The answer to a packet.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answer {
     /// The port and virtual channel by which the packet was sent.
     pub(super) port: u16,
@@ -139,6 +158,8 @@ pub struct Answer {
     pub(super) verdict: Verdict,
     /// It answers a broadcast.
     pub(super) is_combined: bool,
+    /// Of a NACK to a broadcast: for whom nothing has come. The books need it; switches and NIC ports make nothing of it.
+    pub(super) missing: Option<Arc<NodeSet>>,
 }
 
 /// What one port tells the port at the other end of its link.

@@ -20,8 +20,9 @@ use flitway_fabric::link::lanes::Agreement;
 use flitway_fabric::observer::{Departure, LinkChange, LinkError, LinkErrorKind, LinkState, Observer};
 use flitway_fabric::simulation::{Address, Conservation, Wire};
 use flitway_fabric::{Flow, Pace, Rate, SentKind};
-use flitway_wiring::{Destination, NodeId, PortId};
+use flitway_wiring::{Destination, NodeId, NodeSet, PortId};
 use plan::Step;
+use std::sync::Arc;
 
 /// What a link is that is up: its eight wires are not trained one by one.
 const WHOLE: Agreement = Agreement { lanes: 0xFF, lane_rate: 0, rate: Rate::FULL };
@@ -64,6 +65,8 @@ pub(super) struct Lane {
     pub(super) verdict: Verdict,
     /// It has a copy of a broadcast, or the broadcast itself.
     pub(super) is_broadcast: bool,
+    /// For whom a NACK to that says that nothing has come.
+    pub(super) missing: Option<Arc<NodeSet>>,
     /// Flits that may be sent, since the start.
     pub(super) credits: Forecast,
     /// What it does in the period that is gone through.
@@ -97,6 +100,7 @@ impl Lane {
             sent_in: Vec::new(),
             verdict: Verdict::True,
             is_broadcast: false,
+            missing: None,
             credits: Forecast::new(credits),
             step: Step::NOTHING,
             places: Places::NONE,
@@ -134,7 +138,7 @@ impl Lane {
         (self.flits, self.flow) = (state.flits, state.flow());
         self.end = self.sent + u64::from(state.flits);
         self.ahead = taken.wrapping_sub(self.sent);
-        (self.has_begun, self.is_done, self.verdict) = (false, false, Verdict::True);
+        (self.has_begun, self.is_done, self.verdict, self.missing) = (false, false, Verdict::True, None);
         self.state = Some(state);
         self.given = now;
     }

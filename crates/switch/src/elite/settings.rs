@@ -102,6 +102,8 @@ pub struct AnswerSettings {
     pub back_off: u32,
     /// How often a packet is sent in vain before its source gives it up, at least 1.
     pub attempts: u32,
+    /// After so many cycles a packet that has begun and is not fed is closed, at least 1.
+    pub half_packet: u32,
 }
 
 impl AnswerSettings {

@@ -22,8 +22,9 @@ use flitway_fabric::deadlock::Waiting;
 use flitway_fabric::observer::{LinkErrorKind, Observer};
 use flitway_fabric::simulation::{Conservation, Wire, Wires};
 use flitway_wiring::topology::End;
-use flitway_wiring::{PortId, SwitchId};
+use flitway_wiring::{NodeSet, PortId, SwitchId};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// An incoming virtual channel.
 #[derive(Debug)]
@@ -216,6 +217,7 @@ impl Switch {
         }
         if output.is_drain {
             // Refused: the packet is gone, and its NACK comes.
+            self.copies_lost += u64::from(lane.is_broadcast);
             let settings = &cx.shared.settings;
             let node = settings.answer.map_or(0, |answer| answer.node);
             let at = now + u64::from(settings.pipeline.transmit + node + 2);
@@ -248,25 +250,30 @@ impl Switch {
     fn hear_answers<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
         let Some(output) = &self.outputs[number] else { return };
         for vc in bits(output.answers(now)) {
-            let lane = self.outputs[number].as_mut().map(|output| &mut output.lanes[vc]);
+            let lane = self.outputs[number].as_ref().map(|output| &output.lanes[vc]);
             let Some(lane) = lane else { continue };
             let verdict = lane.verdict;
             if lane.is_broadcast {
-                lane.answer_at = Cycle::NEVER;
-                let owner = lane.owner;
-                self.combine(cx, now, owner, verdict);
+                self.combine(cx, now, number, vc);
             } else if let Some(input) = self.release(cx, now, number, vc) {
-                self.answer(cx, now, input, verdict, false);
+                self.answer(cx, now, input, (verdict, None));
             }
         }
         self.answers[number] = self.outputs[number].as_ref().map_or(Cycle::NEVER, Sender::next_answer);
     }
 
-    /// Sends the answer to the packet of incoming virtual channel `input` on.
-    fn answer<O>(&self, cx: &mut Cx<'_, O>, now: Cycle, input: usize, verdict: Verdict, is_combined: bool) {
+    /// Sends the answer to the packet of incoming virtual channel `input` on, of a NACK with those that lack a broadcast.
+    fn answer<O>(
+        &self,
+        cx: &mut Cx<'_, O>,
+        now: Cycle,
+        input: usize,
+        (verdict, missing): (Verdict, Option<Arc<NodeSet>>),
+    ) {
         if let (Some(answer), Some(back)) = (cx.shared.settings.answer, &self.backs[input / self.vcs]) {
             let at = now + u64::from(answer.switch + back.latency);
-            let answer = Answer { port: back.port, vc: (input % self.vcs) as u8, at, verdict, is_combined };
+            let (vc, is_combined) = ((input % self.vcs) as u8, missing.is_some());
+            let answer = Answer { port: back.port, vc, at, verdict, is_combined, missing };
             post(cx.post, back, at, Mail::Answer(answer));
         }
     }
@@ -434,10 +441,10 @@ impl SwitchModel<Elite> for Switch {
         for (port, vc) in inbox.corrupt.drain(..) {
             self.inputs[usize::from(port) * self.vcs + usize::from(vc)].is_corrupt = true;
         }
-        for Answer { port, vc, at, verdict, .. } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, verdict, missing, .. } in inbox.answers.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {
                 let lane = &mut output.lanes[usize::from(vc)];
-                (lane.answer_at, lane.verdict) = (at, verdict);
+                (lane.answer_at, lane.verdict, lane.missing) = (at, verdict, missing);
                 let next = &mut self.answers[usize::from(port)];
                 *next = at.min(*next);
                 self.due = self.due.min(at);

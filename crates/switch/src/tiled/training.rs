@@ -199,7 +199,7 @@ impl Training {
                 end_last(&mut self.cut, now);
                 self.restart(now, TrainingReason::Signal);
             }
-            PortFault::Cut | PortFault::Mended => {}
+            PortFault::Cut | PortFault::Mended | PortFault::Stalled | PortFault::Resumed => {}
             PortFault::Lanes(states) => {
                 self.states = states;
                 self.restart(now, TrainingReason::Lanes);

@@ -35,7 +35,7 @@ pub use levels::{Classes, LEVELS, ServiceLevels};
 pub use route::Route;
 pub use select::Selection;
 pub use tables::{ForwardingTables, TableFault};
-pub(crate) use up_down::spanning_tree;
+pub(crate) use up_down::{spanning_tree, tree_around};
 
 use crate::NodeId;
 use crate::topology::{End, Shape, Topology, TopologySettings};
@@ -345,6 +345,8 @@ pub struct Routing {
     is_plain: bool,
     /// By source and destination, in a small network whose hops a header field holds.
     ways: Arc<[Route]>,
+    /// What it leads around.
+    down: Option<Arc<Down>>,
 }
 
 /// Pairs of nodes up to which their ways are kept: half a MiB.
@@ -398,13 +400,21 @@ impl Routing {
         // Ways are those of a fabric in which nothing is down.
         let (kind, selection) = (self.kind, self.selection);
         let (topology, is_plain) = (Arc::clone(topology), relation.is_plain());
-        Ok((Routing { kind, topology, relation, selection, is_plain, ways: Arc::new([]) }, holes))
+        let down = Some(Arc::new(down.clone()));
+        Ok((Routing { kind, topology, relation, selection, is_plain, ways: Arc::new([]), down }, holes))
+    }
+
+    /// What it leads around, if it is one that a manager has [written](Self::around).
+    #[must_use]
+    pub fn down(&self) -> Option<&Down> {
+        self.down.as_deref()
     }
 
     fn of(kind: RoutingKind, topology: Arc<Topology>, relation: Arc<dyn Relation>) -> Self {
         let selection = Selection::First;
         let is_plain = relation.is_plain();
-        let mut routing = Routing { kind, topology, relation, selection, is_plain, ways: Arc::new([]) };
+        let (ways, down): (Arc<[Route]>, _) = (Arc::new([]), None);
+        let mut routing = Routing { kind, topology, relation, selection, is_plain, ways, down };
         let nodes = routing.topology.nodes();
         let is_small = u64::from(nodes) * u64::from(nodes) <= PAIRS;
         if is_small && routing.is_plain() && Route::holds(routing.topology.ports_max(), routing.classes()) {

@@ -63,6 +63,7 @@ impl Routing {
             is_plain: relation.is_plain(),
             relation,
             ways: Arc::new([]),
+            down: None,
         }
     }
 }

@@ -7,6 +7,8 @@
 
 mod around;
 
+pub(crate) use around::tree_around;
+
 use super::balance::{Balance, Link, Table, links};
 use super::{Arrival, Candidate, Header, Hop, Relation};
 use crate::NodeId;
@@ -91,9 +93,16 @@ impl Relation for UpDown {
 
 /// A tree of up links that reaches every switch: for each but the root its port up, the switch there, and the port it
 /// arrives at.
-pub(crate) fn spanning_tree(topology: &Topology) -> Vec<Option<(PortId, SwitchId, PortId)>> {
+pub(crate) fn spanning_tree(topology: &Topology) -> Vec<Parent> {
     let links = links(topology);
-    let rank = ranks(&links);
+    tree_over(topology, &links, &ranks(&links))
+}
+
+/// Where a tree leads up from a switch: the port, the switch there, and the port that it arrives at; from a root nowhere.
+pub(crate) type Parent = Option<(PortId, SwitchId, PortId)>;
+
+/// The tree of the links to the neighbours of the lowest rank: one for each part that `links` join.
+fn tree_over(topology: &Topology, links: &[Vec<Link>], rank: &[usize]) -> Vec<Parent> {
     let parent = |(switch, links): (usize, &Vec<Link>)| {
         let &Link { port, next } = links.iter().min_by_key(|link| (rank[link.next], link.port))?;
         if rank[next] > rank[switch] {

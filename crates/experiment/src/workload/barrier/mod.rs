@@ -3,7 +3,7 @@
 pub mod losses;
 
 use super::beside::{self, Beside, Task};
-use super::broken::{Broken, refuse_broadcasts};
+use super::broken::Broken;
 use super::option::{ValueKind, WorkloadOption};
 use super::{
     Described, Kind, KindId, Problem, Surroundings, Tasks, Workload, WorkloadOptions, Written, flag, named,
@@ -200,7 +200,6 @@ impl Tasks for BarrierWorkload {
         let run = self.fit_barriers(session)?;
         let backgrounds = beside::fit(self.beside.as_ref(), session)?;
         let faults = Broken::fit(self.faults.as_ref(), session)?;
-        refuse_broadcasts(faults.as_ref(), run.plan().broadcasts())?;
         let task = |background| Task { run: run.clone(), background, faults: faults.clone() };
         Ok(backgrounds.into_iter().map(task).collect())
     }

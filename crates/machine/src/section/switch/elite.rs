@@ -127,6 +127,11 @@ settings! {
     ATTEMPTS = "switch.answer.attempts", Kind::Count { min: 1, max: 65_535 }, default(64), for ELITE,
         source("[assumed] OQ-Q12 has no end");
 
+    /// How long a packet that has begun may go without being fed by a node that is stalled, before it is closed: its path is
+    /// freed, and it is sent again.
+    HALF_PACKET = "switch.answer.half_packet", Kind::Quantity { dimension: Dimension::Time, min: 1, max: 1_000_000_000 },
+        default("10 us"), for ELITE, source("OQ-Q16");
+
     /// Sampling, alignment to the local clock, and the check sum. The sum of the three parts is the zero-load latency of the
     /// switch.
     RECEIVE = "switch.pipeline.receive", stages(0), default("2 cycles"), for ELITE,
@@ -198,6 +203,7 @@ fn build(
             repeats: values.count(&REPEATS)?,
             back_off: surroundings.clock?.cycles_ceil(Picos(values.quantity(&BACK_OFF)?)).0 as u32,
             attempts: values.count(&ATTEMPTS)?,
+            half_packet: surroundings.clock?.cycles_ceil(Picos(values.quantity(&HALF_PACKET)?)).0 as u32,
         }),
         pipeline: ElitePipeline {
             receive: values.quantity_u32(&RECEIVE)?,

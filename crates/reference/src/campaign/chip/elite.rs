@@ -5,7 +5,7 @@ use super::Tested;
 use crate::campaign::case::Case;
 use crate::campaign::compare::Coverage;
 use crate::campaign::dice::Dice;
-use crate::campaign::generate::broken::{broken, tables_around};
+use crate::campaign::generate::broken::{broken, stalls, tables_around};
 use crate::campaign::generate::errors::errors;
 use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::topology;
@@ -57,7 +57,7 @@ record!(EliteSettings {
     format
 });
 choice!(Roots { One, Any });
-record!(AnswerSettings { node, switch, repeats, back_off, attempts });
+record!(AnswerSettings { node, switch, repeats, back_off, attempts, half_packet });
 record!(PrioritySettings { up_to_bytes, ageing });
 record!(ElitePipeline { receive, route, transmit });
 
@@ -91,8 +91,12 @@ fn case(seed: u64) -> Case {
         Some(_) => errors(&mut dice, &topology, rails, &[1_000, 1_000, 10_000, 100_000], &[SentKind::Packet]),
         None => LinkErrors::default(),
     };
-    let breaks = switch.answer.is_some() && sets.is_empty() && dice.one_in(2);
-    let broken = if breaks { broken(&mut dice, &topology, rails, length, None) } else { Vec::new() };
+    let breaks = switch.answer.is_some() && dice.one_in(2);
+    let mut broken = if breaks { broken(&mut dice, &topology, rails, length, None) } else { Vec::new() };
+    let mut of_stalls = Dice::new(seed, 5);
+    if switch.answer.is_some() && of_stalls.one_in(3) {
+        stalls(&mut of_stalls, &topology, rails, length, &mut broken);
+    }
     let tables = match &broken[..] {
         [] => Vec::new(),
         _ => tables_around(&mut dice, &routed, length),
@@ -153,6 +157,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
             repeats: dice.pick(&[0, 1, 16]),
             back_off: dice.pick(&[0, 1, 20, 300]),
             attempts: dice.pick(&[1, 2, 5, 20, 20, 60]),
+            half_packet: 1 + dice.scaled(0, 400),
         }),
         pipeline: ElitePipeline {
             receive: dice.corner(0, longest),

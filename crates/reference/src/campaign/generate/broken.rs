@@ -8,7 +8,7 @@ use flitway_fabric::link::lanes::{LaneSettings, LaneState, LaneStates};
 use flitway_fabric::observer::component_at;
 use flitway_wiring::routing::{Down, Routing};
 use flitway_wiring::topology::Topology;
-use flitway_wiring::{RailId, SwitchId};
+use flitway_wiring::{PortId, RailId, SwitchId};
 
 /// Channels that are cut in one direction or both, and mended or not, and switches that die, before cycle `dates`; where links
 /// have `lanes`, those that go bad and come back, too.
@@ -54,6 +54,30 @@ pub(in super::super) fn broken(
     }
     list.sort_by_key(|fault| fault.at);
     list
+}
+
+/// Nodes whose NIC ports nothing feeds for a time, or for ever, from before cycle `dates` on; beside what else is `broken`.
+pub(in super::super) fn stalls(
+    dice: &mut Dice,
+    topology: &Topology,
+    rails: u32,
+    dates: u64,
+    broken: &mut Vec<Fault>,
+) {
+    for _ in 0..dice.between(1, 6) {
+        let node = dice.below(topology.nodes().into()) as u32;
+        let component = rails * topology.switches() + node;
+        let port = PortId(dice.below(rails.into()) as u32);
+        let from = dice.below(dates);
+        let until = from + u64::from(dice.scaled(1, 2_000));
+        let mut fault =
+            |at, fault| broken.push(Fault { at: Cycle(at), component, kind: FaultKind::Port(port, fault) });
+        fault(from, PortFault::Stalled);
+        if !dice.one_in(8) {
+            fault(until, PortFault::Resumed);
+        }
+    }
+    broken.sort_by_key(|fault| fault.at);
 }
 
 /// How lanes work: most at the highest rate, or at a lower one, or at none.

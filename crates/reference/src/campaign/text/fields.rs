@@ -121,7 +121,7 @@ record!(ErrorRule { component, port, kind, nth });
 choice!(SentKind { Packet, Acknowledgement });
 record!(Fault { at, component, kind });
 choice!(FaultKind { Port(port, fault), Dead });
-choice!(PortFault { Cut, Mended, Lanes(states) });
+choice!(PortFault { Cut, Mended, Lanes(states), Stalled, Resumed });
 record!(LaneStates { works_at });
 record!(Loss { component, port, group, kind, nth });
 choice!(PacketKind { Combine, CombineAck, Distribute, DistributeDun });

@@ -26,7 +26,7 @@ impl Switch {
             lane.packet = None;
             let (port, input) = lane.from;
             let it = &mut self.ports[port].inputs[input];
-            (it.is_given, it.freed) = (false, world.now);
+            (it.is_given, it.freed, it.copies) = (false, world.now, None);
             let back = self.ports[port].wires.expect("what came came by a wire").back;
             let switch = world.settings.answer.expect("what is refused is answered").switch;
             world.channels[back].answer(world.now + u64::from(switch), input, Verdict::Nack);
@@ -41,8 +41,8 @@ impl Switch {
             let lane = &lanes[*vc];
             let (port, input) = lane.from;
             let front = self.ports[port].inputs[input].buffer.front();
-            let is_next = |packet| {
-                let next = Flit { packet, index: lane.sent };
+            let is_next = |packet: usize| {
+                let next = Flit { packet: world.packets[packet].of.unwrap_or(packet), index: lane.sent };
                 front.is_some_and(|&(flit, arrived)| flit == next && arrived + world.delay() <= world.now)
             };
             lane.packet.is_some_and(is_next)

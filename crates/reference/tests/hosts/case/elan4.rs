@@ -234,6 +234,7 @@ pub(super) fn chip(dice: &mut Dice, mtu: u32) -> SwitchSettings {
         repeats: dice.between(0, 2),
         back_off: dice.pick(&[0, 1, 20, 300]),
         attempts: u32::MAX,
+        half_packet: 3_334,
     });
     SwitchSettings::Elite(elite)
 }

@@ -16,6 +16,8 @@ pub(super) struct Broadcasts {
     superfluous: u64,
     /// Broadcasts of this port that are sent again.
     repeated: u64,
+    /// Of those that were lost: nodes for which they were, less the broadcast itself.
+    lost: i64,
 }
 
 impl Broadcasts {
@@ -47,8 +49,13 @@ impl Broadcasts {
         self.repeated += 1;
     }
 
+    /// A broadcast is lost for so many nodes.
+    pub(super) fn give_up(&mut self, nodes: usize) {
+        self.lost += nodes as i64 - 1;
+    }
+
     pub(super) fn audit(&self, books: &mut Conservation) {
-        books.created += self.repeated;
+        books.created = (books.created + self.repeated).wrapping_add_signed(self.lost);
         books.delivered += self.superfluous;
     }
 }

@@ -3,28 +3,27 @@
 use super::Port;
 use crate::elite::Cx;
 use crate::elite::packet_state::PacketState;
-use crate::elite::sender::Lane;
 use flitway_engine::Cycle;
 use flitway_fabric::LossCause;
 use flitway_fabric::observer::Observer;
 
 impl Port {
-    /// Its link has gone down or come up in cycle `now`.
+    /// Its link has gone down or come up in cycle `now`, or a stall matters.
     #[cold]
     pub(super) fn note_faults<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
         self.sender.tell_change(cx, now);
-        self.fault_due = self.sender.next_change(Some(now));
+        self.note_stalls(cx.shared, now);
+        self.fault_due = self.sender.next_change(Some(now)).min(self.stalls.next(Some(now)));
     }
 
     /// Packets at the front of the queue that would be sent in cycle `now` are refused while the link is down, and lost if they
     /// have no way.
     #[cold]
     pub(super) fn refuse<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) {
-        let is_free = |lane: &Lane| lane.owner.is_none();
-        if !self.sender.lanes[..cx.shared.lanes].iter().any(is_free) {
-            return;
-        }
         while let Some(state) = self.source.front().filter(|state| state.not_before <= now) {
+            if self.free_vc(cx.shared, state).is_none() {
+                return;
+            }
             let has_way = has_way(cx, now, state);
             if has_way && !self.sender.is_down(now) {
                 return;
@@ -48,7 +47,7 @@ impl Port {
         let answer = cx.shared.settings.answer.expect("what is refused is answered");
         state.not_before = now + answer.repeats().wait(state.refusals);
         state.refusals += 1;
-        if state.refusals >= answer.attempts && state.range.is_none() {
+        if state.refusals >= answer.attempts {
             self.lose(cx, now, &state, LossCause::LinkDown);
         } else {
             self.source.push_front(state);
@@ -56,8 +55,12 @@ impl Port {
     }
 
     fn lose<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, state: &PacketState, cause: LossCause) {
-        let component = self.sender.place.component;
-        cx.counters.lose(&state.loss(now, component, cause), cx.observer);
+        let losses = state.losses(now, self.sender.place.component, cause);
+        losses.iter().for_each(|loss| cx.counters.lose(loss, cx.observer));
+        if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
+            copies.give_up(losses.len());
+            self.answered.push_back((now + 1, state.flow(), false));
+        }
         if let Some(bounded) = self.bounded.as_mut().filter(|_| !state.was_sent) {
             bounded.leave(now + 1, state.flow());
         }

@@ -10,24 +10,26 @@ use crate::elite::settings::{EliteSettings, Roots};
 use crate::elite::{Cx, Shared};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::Observer;
-use flitway_wiring::PortId;
 use flitway_wiring::reach::{Ports, ports};
+use flitway_wiring::{NodeSet, PortId};
+use std::sync::Arc;
 
 /// What becomes of a broadcast that an incoming virtual channel holds.
 #[derive(Debug)]
 pub(super) struct Copies {
     pub(super) state: Box<PacketState>,
-    /// Outputs that it requests: all of them, or where it has a choice one.
+    /// Outputs that it requests: all of them, or where it climbs one. The drain comes after all others.
     pub(super) wants: Ports,
-    pub(super) has_choice: bool,
+    pub(super) climbs: bool,
     /// Outputs that it has been given.
     pub(super) given: Ports,
     /// Copies that there will be, that have been sent, and that have been answered.
     count: u32,
     sent: u32,
     answered: u32,
-    /// What the answers say so far.
+    /// What the answers say so far, and who has none of it by what they say.
     verdict: Verdict,
+    missing: NodeSet,
     /// How credits come back, as told.
     told: Places,
 }
@@ -97,19 +99,18 @@ impl Switch {
     ) -> u64 {
         let input = usize::from(number);
         if let Some(state) = self.inputs[input].heads.pop_front() {
-            let copies = self.copies(cx.shared, PortId::new(input / self.vcs), state);
+            let copies = self.copies(cx.shared, now, PortId::new(input / self.vcs), state);
             cx.counters.packets_copied += u64::from(copies.count - 1);
             self.inputs[input].copies = Some(Box::new(copies));
         }
         let vc = EliteSettings::broadcast_vc(cx.shared.lanes);
         let mut granted = 0;
-        while let Some(port) = self.next_output(input, vc) {
-            let turn = (port.0 + 1) % self.ports;
+        while let Some((port, has_choice)) = self.next_output(now, input, vc) {
             let Some(copies) = &mut self.inputs[input].copies else { break };
-            if copies.has_choice {
-                (self.turn, copies.wants) = (turn, 0);
+            if has_choice {
+                self.turn = (port.0 + 1) % self.ports;
             }
-            copies.wants &= !(1 << port.0);
+            copies.wants &= if copies.climbs { 0 } else { !(1 << port.0) };
             copies.given |= 1 << port.0;
             granted |= 1 << port.0;
             let state = copies.state.clone();
@@ -118,43 +119,67 @@ impl Switch {
         granted
     }
 
-    /// What becomes of the broadcast `state` here, which has come by `port`.
-    fn copies(&self, shared: &Shared, port: PortId, state: Box<PacketState>) -> Copies {
-        let (reach, here) = (shared.reach(), self.here);
-        let up = reach.up(here);
-        let comes_down = up >> port.0 & 1 == 1;
-        let below = state.range.as_ref().filter(|range| comes_down || reach.covers(here, range));
-        let (wants, has_choice) = match (below, shared.settings.roots) {
-            (Some(range), _) => (reach.outputs(here, range), false),
-            (None, Roots::One) => (up & up.wrapping_neg(), false),
-            (None, Roots::Any) => (up, up.count_ones() > 1),
+    /// What becomes of the broadcast `state` here, which has come by `port` and requests in cycle `now` for the first time.
+    fn copies(&self, shared: &Shared, now: Cycle, port: PortId, state: Box<PacketState>) -> Copies {
+        let (reach, here) = (shared.reach(state.tables), self.here);
+        let range = state.range.as_ref().expect("a broadcast has a range");
+        let comes_down = reach.up(here) >> port.0 & 1 == 1;
+        let goes_down = comes_down || reach.covers(here, range);
+        let up = match shared.settings.roots {
+            _ if goes_down => 0,
+            Roots::One => reach.first_up(here),
+            Roots::Any => reach.up_to(here, range),
         };
-        let count = if has_choice { 1 } else { wants.count_ones() };
+        let (mut wants, mut missing) = (up, NodeSet::default());
+        if up == 0 {
+            wants = reach.outputs(here, range);
+            if !goes_down {
+                missing = range.without(reach.below(here));
+            }
+            for port in ports(wants).filter(|port| self.is_down(*port, now)) {
+                missing.add_all(&range.of_both(reach.string(here, port)));
+                wants &= !(1 << port.0);
+            }
+            if wants == 0 {
+                wants = 1 << self.ports;
+            }
+        }
         Copies {
+            climbs: up != 0,
+            count: if up == 0 { wants.count_ones() } else { 1 },
             state,
             wants,
-            has_choice,
             given: 0,
-            count,
             sent: 0,
             answered: 0,
-            verdict: Verdict::True,
+            verdict: if missing.is_empty() { Verdict::True } else { Verdict::Nack },
+            missing,
             told: Places::NONE,
         }
     }
 
-    /// The next output that the broadcast of incoming virtual channel `input` takes, if `vc` of one is free.
-    fn next_output(&self, input: usize, vc: usize) -> Option<PortId> {
-        let copies = self.inputs[input].copies.as_ref()?;
+    /// The next output that the broadcast of incoming virtual channel `input` takes, if `vc` of one is free in cycle `now`, and
+    /// whether it could be another one.
+    fn next_output(&self, now: Cycle, input: usize, vc: usize) -> Option<(PortId, bool)> {
+        let copies = self.inputs[input].copies.as_ref().filter(|copies| copies.wants != 0)?;
         let is_free = |port: &PortId| {
-            self.outputs[port.index()].as_ref().is_some_and(|output| output.lanes[vc].owner.is_none())
+            let output = self.outputs.get(port.index()).and_then(Option::as_ref);
+            output.is_some_and(|output| output.lanes[vc].owner.is_none())
         };
-        let mut free = ports(copies.wants).filter(is_free);
-        if !copies.has_choice {
-            return free.next();
+        if !copies.climbs {
+            return ports(copies.wants).find(is_free).map(|port| (port, false));
         }
+        let up = self.ports_up(copies, now);
+        let wanted = if up == 0 { 1 << self.ports } else { up };
         let count = self.ports;
-        free.min_by_key(|port| (self.taken_vcs(*port), (port.0 + count - self.turn) % count))
+        let rank = |port: &PortId| (self.taken_vcs(*port), (port.0 + count - self.turn) % count);
+        let best = ports(wanted).filter(is_free).min_by_key(rank)?;
+        Some((best, wanted.count_ones() > 1))
+    }
+
+    /// The ports up that a broadcast requests, as far as their links are up in cycle `now`.
+    pub(super) fn ports_up(&self, copies: &Copies, now: Cycle) -> Ports {
+        ports(copies.wants).filter(|port| !self.is_down(*port, now)).fold(0, |up, port| up | 1 << port.0)
     }
 
     /// Whether the broadcast of incoming virtual channel `input` requests more outputs.
@@ -174,29 +199,37 @@ impl Switch {
         }
     }
 
-    /// A copy of the broadcast of incoming virtual channel `owner` has been answered. With the last of them the path is free.
-    pub(super) fn combine<O>(
-        &mut self,
-        cx: &mut Cx<'_, O>,
-        now: Cycle,
-        owner: Option<u16>,
-        verdict: Verdict,
-    ) {
-        let Some(number) = owner.map(usize::from) else { return };
-        let Some(copies) = &mut self.inputs[number].copies else { return };
+    /// The copy of a broadcast that has `vc` of output `number` has been answered. With the last of them the path is free.
+    pub(super) fn combine<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize, vc: usize) {
+        let Some(output) = &mut self.outputs[number] else { return };
+        let (is_drain, lane) = (output.is_drain, &mut output.lanes[vc]);
+        lane.answer_at = Cycle::NEVER;
+        let (verdict, missing) = (lane.verdict, lane.missing.take());
+        let Some(owner) = lane.owner.map(usize::from) else { return };
+        let Some(copies) = &mut self.inputs[owner].copies else { return };
         copies.answered += 1;
         copies.verdict = copies.verdict.max(verdict);
+        if let Some(range) = copies.state.range.as_ref().filter(|_| verdict == Verdict::Nack) {
+            match missing {
+                Some(nodes) => copies.missing.add_all(&nodes),
+                None if copies.climbs => copies.missing.add_all(range),
+                None if is_drain => {}
+                None => {
+                    let reach = cx.shared.reach(copies.state.tables);
+                    copies.missing.add_all(&range.of_both(reach.string(self.here, PortId::new(number))));
+                }
+            }
+        }
         if copies.answered < copies.count {
             return;
         }
-        let (given, verdict) = (copies.given, copies.verdict);
-        self.inputs[number].copies = None;
-        let vc = EliteSettings::broadcast_vc(cx.shared.lanes);
-        for port in ports(given) {
+        let Some(copies) = self.inputs[owner].copies.take() else { return };
+        for port in ports(copies.given) {
             self.free_output(cx.shared, now, port.index(), vc);
         }
-        self.free_input(cx.shared, now, number);
-        self.answer(cx, now, number, verdict, true);
+        self.free_input(cx.shared, now, owner);
+        let Copies { verdict, missing, .. } = *copies;
+        self.answer(cx, now, owner, (verdict, (verdict == Verdict::Nack).then(|| Arc::new(missing))));
     }
 
     /// Tells whoever sends to inputs that have broadcasts how credits come back from cycle `now` on, where that is news.

@@ -96,10 +96,11 @@ impl Switch {
             self.starves(shared, now, output, lane) && self.is_full(shared, now, number)
         };
         let needs = ports(copies.given).filter(|port| !waits_here(port)).map(queue);
-        let wanted = ports(copies.wants).map(queue);
+        let wanted = if copies.climbs { self.ports_up(copies, now) } else { copies.wants };
+        let wanted = ports(wanted).map(queue);
         let about = (copies.state.source, copies.state.destination());
         let waiting = self.waiting_at(Side::Input, port, vc, about);
-        if copies.has_choice {
+        if copies.climbs {
             Waiting { needs: needs.collect(), alternatives: wanted.collect(), ..waiting }
         } else {
             Waiting { needs: needs.chain(wanted).collect(), ..waiting }

@@ -24,6 +24,11 @@ impl Switch {
         self.fault_due = next_change(&self.outputs, Some(now));
     }
 
+    /// Whether the link of `port` is down in cycle `now`.
+    pub(super) fn is_down(&self, port: PortId, now: Cycle) -> bool {
+        self.outputs[port.index()].as_ref().is_none_or(|output| output.is_down(now))
+    }
+
     /// The drain, for a packet with this header that has no output left, if a virtual channel of it is free.
     #[cold]
     pub(super) fn refuse(&self, header: Header) -> Option<(Candidate, usize)> {

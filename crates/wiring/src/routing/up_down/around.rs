@@ -5,7 +5,7 @@
 //! is left is ranked anew, each part of it from its first switch in the old order on: new ways by themselves close no ring, but
 //! packets that have set out by old tables may go up after they have come down.
 
-use super::{UpDown, distances, places, ranks};
+use super::{Parent, UpDown, distances, places, ranks, tree_over};
 use crate::NodeId;
 use crate::SwitchId;
 use crate::routing::balance::{Link, links};
@@ -16,26 +16,29 @@ use std::collections::BTreeSet;
 impl UpDown {
     /// Tables of `topology` around what is `down`, and the nodes to which those of a switch that is up have no way.
     pub(in crate::routing) fn around(topology: &Topology, down: &Down) -> (Self, Vec<Hole>) {
+        let (around, ..) = Self::ranked(topology, down);
+        let holes = around.holes(topology, &homes(topology), down);
+        (around, holes)
+    }
+
+    /// The tables, the links that are left, and the order of switches.
+    fn ranked(topology: &Topology, down: &Down) -> (Self, Vec<Vec<Link>>, Vec<usize>) {
         let whole = links(topology);
         let left = left(topology, &whole, down);
         let rank = ranks(&whole);
         let part = parts(&left, &rank);
         let kept = Self::over(topology, &left, &rank);
-        let homes = homes(topology);
-        let joins_parts = homes.iter().all(|&here| {
+        let joins_parts = homes(topology).iter().all(|&here| {
             (0..topology.nodes()).map(NodeId).all(|node| {
                 let home = topology.exit(node).0.index();
                 part[here.index()].0 != part[home].0 || kept.has_way(topology, here, node)
             })
         });
-        let around = if joins_parts {
-            kept
-        } else {
-            let anew = places(left.len(), |&switch| (part[switch], switch));
-            Self::over(topology, &left, &anew)
-        };
-        let holes = around.holes(topology, &homes, down);
-        (around, holes)
+        if joins_parts {
+            return (kept, left, rank);
+        }
+        let anew = places(left.len(), |&switch| (part[switch], switch));
+        (Self::over(topology, &left, &anew), left, anew)
     }
 
     /// Whether a packet that starts at `here` comes to the switch of `node`.
@@ -61,6 +64,12 @@ impl UpDown {
         }
         holes
     }
+}
+
+/// The tree of up links of those tables: for each switch but a root its port up, the switch there, and the port it arrives at.
+pub(crate) fn tree_around(topology: &Topology, down: &Down) -> Vec<Parent> {
+    let (_, left, rank) = UpDown::ranked(topology, down);
+    tree_over(topology, &left, &rank)
 }
 
 /// The switches of nodes.
