@@ -104,7 +104,7 @@ impl CollectiveSettings {
     }
 
     /// An operation for all children of a node by one descriptor, which waits for so many control packets.
-    fn to_children(&self, verb: Verb, rank: u32, waits: u32) -> Option<Operation> {
+    fn for_children(&self, verb: Verb, rank: u32, waits: u32) -> Option<Operation> {
         let (first, count) = self.children(rank);
         let further = count.checked_sub(1)?;
         let collective = Collective { waits, further, follows: false, triggers: verb == Verb::Put };
@@ -125,12 +125,12 @@ impl CollectiveSettings {
         let parts = match self.kind {
             CollectiveKind::Barrier => {
                 let waits = if parent.is_some() { by_parent } else { children };
-                let down = self.to_children(Verb::Control, rank, waits);
+                let down = self.for_children(Verb::Control, rank, waits);
                 let end = event(if down.is_some() { 0 } else { by_parent });
                 [up(children), down, end, None]
             }
             CollectiveKind::Broadcast => {
-                let down = self.to_children(Verb::Put, rank, by_parent);
+                let down = self.for_children(Verb::Put, rank, by_parent);
                 let has_data = event(if down.is_some() { 0 } else { by_parent });
                 match parent {
                     Some(_) => [down, has_data, up(children), None],

@@ -245,7 +245,7 @@ impl Submissions {
     fn begun(&mut self, at: Picos, (node, process): (NodeId, usize), place: usize, post: &Post) -> Job {
         let mut job = Job::of(node, process as u8, post);
         let collective = post.operation.collective;
-        let last = self.controls[process].drain(..collective.waits as usize).last();
+        let last = self.controls[process].drain(..collective.waits as usize).next_back();
         let before = self.before[place].filter(|_| collective.follows);
         if let Some(story) = last.or(before).filter(|story| story.until() > job.story.until()) {
             job.story = story;
