@@ -51,7 +51,7 @@ const AT: Parameter =
 
 const UNTIL: Parameter = Parameter {
     name: "until",
-    expected: "a later time, such as `40us`",
+    expected: "a time after `at`",
     default: Some(""),
     doc: "Up to when; for ever unless given.",
 };
@@ -181,8 +181,8 @@ const STALL: Entry = Entry {
     doc: "what feeds the NIC port of a node stops for a time",
     details: "As if the process were descheduled in the midst of a packet that it writes to its NIC: from then on the node sends no \
               flit, not even of a packet that is half-sent, which holds its path. After `switch.answer.half_packet` that is closed: \
-              what is missing is made up, and it is answered with a NACK and sent again when the node goes on. Machines of Elite4s \
-              alone.",
+              what is missing is made up, and it is answered with a NACK and sent again when the node goes on, at `until`, which has to be \
+              said. Machines of Elite4s alone.",
     parameters: &[
         Parameter {
             name: "node",
@@ -232,7 +232,7 @@ pub enum FaultRule {
     /// A link is cut.
     Cut { link: Place, rail: u32, at: u64, until: Option<u64> },
     /// Nothing feeds the NIC port of a node.
-    Stalled { node: Place, rail: u32, at: u64, until: Option<u64> },
+    Stalled { node: Place, rail: u32, at: u64, until: u64 },
     /// A switch dies.
     Dead { switch: String, rail: u32, at: u64 },
     /// Lanes work less well.
@@ -321,6 +321,8 @@ fn down(choice: &Choice) -> Result<FaultRule, ChoiceError> {
 fn stall(choice: &Choice) -> Result<FaultRule, ChoiceError> {
     let node = choice.value(0, |text| Place::parse(&format!("node {text}")))?;
     let (at, until) = times(choice, 1)?;
+    // Who stops for ever is another thing: a node whose link is down.
+    let until = needed(STALL.name, &UNTIL, until)?;
     Ok(FaultRule::Stalled { node, rail: choice.value(3, number)?, at, until })
 }
 

@@ -120,7 +120,8 @@ codes! {
     /// The routing does not fit the topology
     RoutingMisfit "FW-M030": "d-mod-k climbs a tree (fat-tree, k-ary-n-tree, xgft); dimension-order crosses the dimensions \
         of a mesh, a torus or a HyperX; rtb has tables for a th-tree, and items in them for all of its nodes; valiant goes by intermediates of a \
-        dragonfly, a HyperX, a mesh or a torus; up-down and minimal work on every topology whose links lead both ways.";
+        dragonfly, a HyperX, a mesh or a torus; up-down and minimal work on every topology whose links lead both ways. ugal, ugal-g, par and adaptive choose by load, with tiled \
+        switches, ugal and par with HPP Switches too: `switch.selection = \"least-loaded\"`.";
         "routing.algorithm = \"dimension-order\"" => "routing.algorithm = \"up-down\""
     /// The virtual channels do not suffice for the routing
     TooFewVcs "FW-M031": "In a torus, dimension-order routing moves a packet to a second class of virtual channels \

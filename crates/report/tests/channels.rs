@@ -103,3 +103,15 @@ fn where_switches_select_links_between_them_are_shared_evenly_and_are_no_bound()
     assert!(!first.are_shared && is_near(first.bound, 0.25), "{first:?}");
     assert!(!theory.selects && is_near(theory.channel_bound, 0.25), "{theory:?}");
 }
+
+/// All packets of a pair hash to one way: nothing is shared out, and the fullest channel is a bound, below that of equal parts.
+#[test]
+fn where_switches_hash_loads_are_those_of_the_ways_that_pairs_take() {
+    let [even, hashed] = ["random", "hashed"].map(|selection| {
+        loads("th-group", &[&format!("switch.selection={selection}")], "random-permutation").0
+    });
+    assert!(even.are_shared && !hashed.are_shared);
+    assert!(hashed.bound < even.bound && is_near(hashed.bound, 1.0 / hashed.max), "{hashed:?}");
+    assert!(is_near(hashed.max.fract(), 0.0), "whole packets of whole pairs: {}", hashed.max);
+    assert!(is_near(hashed.mean, even.mean), "no way is longer than another");
+}

@@ -39,7 +39,7 @@ mod walk;
 use crate::Destination;
 use crate::digraph::{self, Digraph};
 use crate::multicast::Groups;
-use crate::routing::Routing;
+use crate::routing::{Routing, Selection};
 use crate::topology::End;
 use crate::{NodeId, PortId, SwitchId};
 use copies::OtherDependency;
@@ -243,13 +243,15 @@ impl Dependencies {
 
     /// The load of every channel, taken or not, where `weight` says what part of what a source sends goes to a
     /// destination, and every node sends as much as its channel carries: the fraction of its cycles that a channel is taken
-    /// for, if there were room for all of it. Where a switch selects among several outputs, each gets an equal part.
+    /// for, if there were room for all of it. Where a switch selects among several outputs, each gets an equal part;
+    /// where it hashes, the one that it takes gets all.
     ///
     /// # Panics
     /// If packets are [lost](Dependencies::lost).
     pub fn loads(&self, weight: impl Fn(NodeId, NodeId) -> f64) -> Loads {
         assert!(self.lost.is_none(), "what circles has no load: {:?}", self.lost);
-        let (loads, are_shared) = if self.routing.is_plain() {
+        let goes_by_pair = self.routing.selection() == Selection::Hashed;
+        let (loads, are_shared) = if self.routing.is_plain() && !goes_by_pair {
             loads::loads(&self.map, &self.routing, weight)
         } else {
             (loads::loads_of_ways(&self.map, &self.routing, weight), false)

@@ -39,7 +39,11 @@ pub(crate) fn run(
         texts: &|task, result: &NicResult| {
             let mut seen = seen.borrow_mut();
             let lines = lines(&session, workload, task, result, &mut seen);
-            if seen.len() == tasks.len() { [lines, vec![summary(&seen)]].concat() } else { lines }
+            if seen.len() == tasks.len() {
+                [lines, vec![summary(&seen, workload.operation.group)]].concat()
+            } else {
+                lines
+            }
         },
         is_table: true,
         fault: &|result| {
@@ -248,12 +252,16 @@ fn row(result: &NicResult) -> String {
 }
 
 /// What the columns are, and where the time of an operation goes.
-fn summary(results: &[Seen]) -> String {
-    let text = "\nmean, p99: from when the caller's processor begins to post until the data have been seen. idle: the closed form for \
+fn summary(results: &[Seen], group: Option<GroupChoice>) -> String {
+    let of_two = "\nmean, p99: from when the caller's processor begins to post until the data have been seen. idle: the closed form for \
                 the first operation of an idle machine with all translations, where one packet has the data. MB/s: 10^6 B of \
                 data a second. M/s: million operations a second, of a stream. sender, receiver: time of their processors for each. The mean \
                 can differ from idle by the phase of the clock, a cycle for each packet";
-    let mut text = broken(text, 2);
+    let of_many = "\nmean, p99: of each process, until it has seen the end. They count from when the processor began to post on which \
+                   that had to wait: of a barrier by the hosts the last one, of a broadcast that of the first node, which does not count \
+                   itself. MB/s: 10^6 B of data a second. sender, receiver: time of the processors of the first node and of the last for \
+                   each";
+    let mut text = broken(if group.is_some() { of_many } else { of_two }, 2);
     let step = results.len().div_ceil(SIZES);
     let shown: Vec<&Seen> = results.iter().step_by(step.max(1)).collect();
     if results.iter().all(|seen| seen.stages.is_empty()) {
@@ -331,11 +339,13 @@ fn all_seen(result: &NicResult, names: &Names) -> Result<(), Failure> {
     });
     let lost: Vec<String> = lost.collect();
     let why = if lost.is_empty() { "packets were lost".to_owned() } else { lost.join(", ") };
-    Err(Failure::Fault(format!(
-        "fault: not every {} of {} was seen: {why}",
-        result.choice.verb.name(),
-        size(result.choice.bytes)
-    )))
+    let name = result.choice.name();
+    let what = if result.choice.bytes == 0 {
+        name.to_owned()
+    } else {
+        format!("{name} of {}", size(result.choice.bytes))
+    };
+    Err(Failure::Fault(format!("fault: not every {what} was seen: {why}")))
 }
 
 /// A size as it is written.

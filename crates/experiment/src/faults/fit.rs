@@ -52,6 +52,7 @@ pub fn fit(rules: &[Written], session: &Session) -> Result<FaultPlan, Vec<String
         lane_rates: lane_rates(session.machine()),
         cut: BTreeSet::new(),
         dead: BTreeSet::new(),
+        stalled: Vec::new(),
     };
     let add =
         |Written { rule, place }: &Written| fitter.add(rule).map_err(|message| format!("{place}: {message}"));
@@ -77,6 +78,8 @@ struct Fitter<'a> {
     /// Links that are cut, by rail, link and time, and switches that die, by rail.
     cut: BTreeSet<(u32, Option<LinkId>, u64)>,
     dead: BTreeSet<(u32, u32)>,
+    /// NIC ports that are stalled, by rail, with when.
+    stalled: Vec<(u32, End, [u64; 2])>,
 }
 
 /// The rates of lanes that `machine` says, in Gbit/s.
@@ -110,7 +113,7 @@ impl Fitter<'_> {
                     }
                 }
             }
-            FaultRule::Stalled { ref node, rail, at, until } => self.stall(node, rail, [Some(at), until])?,
+            FaultRule::Stalled { ref node, rail, at, until } => self.stall(node, rail, [at, until])?,
             FaultRule::Dead { ref switch, rail, at } => {
                 self.kill(switch_called(switch, self.fabric.topology())?, rail, at)?;
             }
@@ -161,19 +164,21 @@ impl Fitter<'_> {
     }
 
     /// Nothing feeds the NIC port of a node from the first of the times to the second.
-    fn stall(&mut self, node: &Place, rail: u32, times: [Option<u64>; 2]) -> Result<(), String> {
+    fn stall(&mut self, node: &Place, rail: u32, [at, until]: [u64; 2]) -> Result<(), String> {
         if self.lanes.is_some() {
             let message = "NIC ports that are stalled are modelled on machines of Elite4s alone, which hold paths until packets \
                            are answered (`switch.answer.hold = true`)";
             return Err(message.to_owned());
         }
         let [end, _] = node.ends(self.fabric.topology())?;
-        for (at, fault) in times.into_iter().zip([PortFault::Stalled, PortFault::Resumed]) {
-            if let Some(at) = at {
-                self.port(end, rail, at, fault)?;
-            }
+        let is_so_already =
+            |it: &(u32, End, [u64; 2])| (it.0, it.1) == (rail, end) && it.2[0] < until && at < it.2[1];
+        if self.stalled.iter().any(is_so_already) {
+            return Err("that node is stalled at that time already; expected one rule for it".to_owned());
         }
-        Ok(())
+        self.stalled.push((rail, end, [at, until]));
+        self.port(end, rail, at, PortFault::Stalled)?;
+        self.port(end, rail, until, PortFault::Resumed)
     }
 
     /// The states of lanes of a link that get so many of 10^15 bits wrong at each rate; the first `good` ones, or all.

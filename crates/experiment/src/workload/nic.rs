@@ -181,10 +181,10 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 name: "barrier",
                 aliases: &[],
                 doc: "no process of many nodes goes on until all have come",
-                details: "On TH Express-2: a tree of consecutive nodes, in which control packets go up and down. By the NICs its latency \
-                          goes, for each process, from when the processor begins to post on which the end had to wait; by the hosts from when \
-                          the last process begins. A barrier has no data, and so no `--size`. Source: th-express-2.txt \
-                          sections 4.2.3 and 5.2.",
+                details: "On TH Express-2: a tree of consecutive nodes, in which control packets go up and down. The latency of each process ends when \
+                          that has seen that all have come. By the NICs it begins where the longest way to that began: when a processor began \
+                          to post; by the hosts when the last process began. There are no data, and so no `--size`. Source: \
+                          th-express-2.txt sections 4.2.3 and 5.2.",
                 parameters: &[ALL_NODES, QUEUE, CARRIED_OUT, ARITY],
             },
             |choice| of_group(CollectiveKind::Barrier, choice),
@@ -494,6 +494,9 @@ impl Tasks for NicWorkload {
         let Operation { verb, nodes, by, is_reliable, chain, group } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
+        if group.is_some() && !session.nic_has_collectives() {
+            return Err(vec![misfit(NicMisfit::NoCollectives)]);
+        }
         let by = session.nic_way(verb, by).map_err(|error| vec![misfit(error)])?;
         let faults = Broken::fit(self.faults.as_ref(), session)?;
         let mut tasks = Vec::new();

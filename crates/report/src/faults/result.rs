@@ -5,7 +5,7 @@ use super::explained::Explained;
 use super::operator::{About, Entry};
 use crate::fault_record::FaultRecord;
 use flitway_engine::{Clock, Cycle};
-use flitway_fabric::faults::{Fault, FaultKind};
+use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::observer::{LinkState, Loss};
 use flitway_fabric::simulation::LostCounters;
 use flitway_wiring::NodeId;
@@ -96,7 +96,10 @@ impl FaultsResult {
         let written = log.iter().filter(|entry| entry.about == About::Tables && entry.since > entry.at);
         let last_table = written.map(|entry| entry.since).max();
         let last_change = record.changes.last().map(|change| change.at);
-        let changed = [last_change, last_table].into_iter().flatten().max().unwrap_or(first);
+        // No link tells of a node that is stalled, or goes on.
+        let of_nodes = plan.faults.list().iter().filter(|fault| fault.at < end && is_of_node(fault));
+        let last_stall = of_nodes.map(|fault| fault.at).max();
+        let changed = [last_change, last_table, last_stall].into_iter().flatten().max().unwrap_or(first);
         let has_broken = first < end;
         let is_over = has_broken && is_over(plan, record, log, end);
         let goes_on = loses_on(record, changed, end);
@@ -232,7 +235,7 @@ fn is_over(plan: &FaultPlan, record: &FaultRecord, log: &[Entry], end: Cycle) ->
     }
     let is_trained = states.values().all(|(_, state)| !matches!(state, LinkState::Trains(_)));
     let has_noticed = |fault: &Fault| match fault.kind {
-        _ if is_dead(fault.component) => true,
+        _ if is_dead(fault.component) || is_of_node(fault) => true,
         FaultKind::Port(port, _) => {
             states.get(&(fault.component, port)).is_some_and(|(since, _)| *since >= fault.at)
         }
@@ -245,6 +248,11 @@ fn is_over(plan: &FaultPlan, record: &FaultRecord, log: &[Entry], end: Cycle) ->
     has_happened && is_trained && plan.faults.list().iter().all(has_noticed) && is_read && have_tables
 }
 
+/// Whether it befalls what feeds a NIC port, and no link.
+fn is_of_node(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Port(_, PortFault::Stalled | PortFault::Resumed))
+}
+
 /// Whether packets are lost up to cycle `end`, as they are in the mean after the last change, in cycle `changed`.
 fn loses_on(record: &FaultRecord, changed: Cycle, end: Cycle) -> bool {
     /// Losses that tell how often there are some, and so many times the time between two that pass without one.
@@ -255,10 +263,11 @@ fn loses_on(record: &FaultRecord, changed: Cycle, end: Cycle) -> bool {
     last + record.bin >= end || (after >= TOLD && last + TOLD * usual >= end)
 }
 
-/// By pair of nodes: when it lost its first packet and its last one.
+/// By pair of different nodes: when it lost its first packet and its last one. The copy of a broadcast for its own sender is of
+/// no pair.
 fn pairs(losses: &[Loss]) -> BTreeMap<(NodeId, NodeId), [Cycle; 2]> {
     let mut pairs: BTreeMap<(NodeId, NodeId), [Cycle; 2]> = BTreeMap::new();
-    for loss in losses {
+    for loss in losses.iter().filter(|loss| loss.source != loss.destination) {
         let times = pairs.entry((loss.source, loss.destination)).or_insert([loss.at; 2]);
         *times = [times[0].min(loss.at), times[1].max(loss.at)];
     }

@@ -3,7 +3,7 @@
 use super::plot::{Axis, Line, Mark, Plot, log_range};
 use super::sections::{figure, tile};
 use super::{Page, escape, words};
-use crate::session::nic::{Stage, stage_names};
+use crate::session::nic::{CollectiveKind, Stage, stage_names};
 use flitway_machine::units::{self, Dimension};
 use flitway_nic::host::program::Verb;
 use flitway_nic::host::story::Unit;
@@ -18,18 +18,19 @@ pub(super) fn is(points: &[Value]) -> bool {
 /// What was measured, in words.
 pub(super) fn workload(workload: &Value) -> Option<String> {
     let of = |key: &str| workload[key].as_str();
-    let alone =
-        match Verb::ALL.into_iter().find(|verb| of("nic").is_some_and(|it| it.starts_with(verb.name()))) {
-            Some(verb) if verb.comes_back() => "one after the other",
-            _ => "ping-pong",
-        };
+    let is = |name: &str| of("nic").is_some_and(|it| it.starts_with(name));
+    let has_end = Verb::ALL.into_iter().any(|verb| verb.comes_back() && is(verb.name()));
+    let is_of_many =
+        [CollectiveKind::Barrier, CollectiveKind::Broadcast].into_iter().any(|kind| is(kind.name()));
+    let alone = if has_end || is_of_many { "one after the other" } else { "ping-pong" };
     let how = of("outstanding").map_or(alone.to_owned(), |many| format!("{many} under way"));
     let processes = of("processes").filter(|many| *many != "1");
     let processes = processes.map_or(String::new(), |many| format!(", {many} processes of each node"));
     let beside = of("load").map_or(String::new(), |load| {
         format!(", beside {} traffic at load {load}", of("traffic").unwrap_or("uniform"))
     });
-    Some(format!("NIC operation {}, {}, {how}{processes}{beside}", of("nic")?, of("size")?))
+    let size = of("size").map_or(String::new(), |size| format!(", {size}"));
+    Some(format!("NIC operation {}{size}, {how}{processes}{beside}", of("nic")?))
 }
 
 /// The sections.
@@ -50,7 +51,11 @@ fn load_beside(point: &Value) -> Option<String> {
 /// What a point is called: its size, and the load of the traffic beside it.
 pub(super) fn label(point: &Value) -> String {
     let beside = load_beside(point).map_or(String::new(), |load| format!(", {load}"));
-    format!("{}{beside}", size(point))
+    let what = match point["nic"]["operation"].as_str() {
+        Some(name) if name == CollectiveKind::Barrier.name() => name.to_owned(),
+        _ => size(point),
+    };
+    format!("{what}{beside}")
 }
 
 fn mean(point: &Value) -> Option<f64> {
@@ -109,7 +114,7 @@ fn summary(page: &Page<'_>) -> String {
          <table class=\"points\"><thead><tr><th>size</th><th>mean latency</th><th>p50</th><th>p99</th><th>idle</th><th>MB/s</th>\
          <th>million/s</th><th>sender's processor</th><th>receiver's processor</th></tr></thead><tbody>{rows}</tbody></table></div>\
          <p class=\"note\">Latency: from when the caller's processor begins to post until the process that gets the data has seen \
-         them. Idle: the closed form for the first operation of an idle machine, where one packet has the data. MB/s: 10<sup>6</sup> B \
+         them; of a barrier or a broadcast for each process, and sender and receiver are the first node and the last. Idle: the closed form for the first operation of an idle machine, where one packet has the data. MB/s: 10<sup>6</sup> B \
          of data a second. Processors: busy for each operation.</p></section>\n"
     )
 }

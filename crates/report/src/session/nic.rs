@@ -232,7 +232,8 @@ impl NicResult {
     pub fn bandwidth_mb_per_s(&self) -> Option<f64> {
         let bytes = self.choice.bytes as f64;
         match self.choice.outstanding {
-            _ if !self.is_complete || self.choice.bytes == 0 => None,
+            // Of many nodes each has the data at another time.
+            _ if !self.is_complete || self.choice.group.is_some() => None,
             Some(_) => Some(self.rate_per_s()? * bytes / 1e6),
             None => Some(bytes / self.mean_ns()? * 1e3 * f64::from(self.choice.processes)),
         }
@@ -335,6 +336,9 @@ impl Session {
     /// What does not fit.
     pub fn fit_nic(&self, choice: NicChoice) -> Result<NicRun, NicMisfit> {
         let nodes = self.fabric.nodes();
+        if choice.group.is_some() && !self.nic_has_collectives() {
+            return Err(NicMisfit::NoCollectives);
+        }
         self.nic_way(choice.verb, Some(choice.by))?;
         let nic = self.on_a_bus();
         if let Some(what) = nic.misses(self.fabric.rails, &self.fabric.chip.offers()) {
@@ -357,9 +361,6 @@ impl Session {
             let instead = instead.filter(|&other| !nic.ways(other).is_empty() && bytes <= nic.most(other).0);
             return Err(NicMisfit::TooLarge { verb, bytes, most, source, instead });
         }
-        if choice.group.is_some() && !nic.has_collectives() {
-            return Err(NicMisfit::NoCollectives);
-        }
         if choice.chain > 1 {
             nic.chains(&operators(&choice).operation(0, 0)).map_err(NicMisfit::Misses)?;
         }
@@ -369,6 +370,12 @@ impl Session {
             return Err(NicMisfit::NoQueue { by, queues, others });
         }
         Ok(NicRun { choice })
+    }
+
+    /// Whether the NIC has operations of many nodes.
+    #[must_use]
+    pub fn nic_has_collectives(&self) -> bool {
+        self.machine.nic.model.on_a_bus().is_some_and(|nic| nic.has_collectives())
     }
 
     /// How the NIC is asked for `verb`: as is said, if it has that, or as it is first of all.

@@ -593,7 +593,7 @@ impl Routing {
         }
     }
 
-    /// The hops of a packet from `source` to `destination`, by first candidates.
+    /// The hops of a packet from `source` to `destination`, by first candidates, or where switches hash, as they do.
     pub fn path(&self, source: NodeId, destination: NodeId) -> impl Iterator<Item = (SwitchId, Hop)> {
         self.path_of(source, self.relation.start(source, destination, 0))
     }
@@ -611,7 +611,10 @@ impl Routing {
         let mut at = Some(self.start(source));
         std::iter::from_fn(move || {
             let (here, arrival) = at?;
-            let next = self.relation.next(here, arrival, header);
+            let next = match self.selection {
+                Selection::Hashed => self.hashed(source, here, arrival, header),
+                _ => self.relation.next(here, arrival, header),
+            };
             (at, header) = (self.follow(here, next.hop), next.header);
             Some((here, next.hop))
         })

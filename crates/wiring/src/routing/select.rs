@@ -1,5 +1,6 @@
 //! Which of several candidates a switch takes: the same for every switch.
 
+use super::{Arrival, Candidate, Header, Routing};
 use crate::{NodeId, SwitchId};
 
 /// How a switch selects among the candidates of a relation.
@@ -14,6 +15,26 @@ pub enum Selection {
     Random,
     /// The one with the least load, what that is being said by the switch; among equals they take turns.
     LeastLoaded,
+}
+
+impl Routing {
+    /// The candidate of a packet from `source` at `here` where switches hash, if all links are up.
+    pub(super) fn hashed(
+        &self,
+        source: NodeId,
+        here: SwitchId,
+        arrival: Arrival,
+        header: Header,
+    ) -> Candidate {
+        let mut escapes = Vec::new();
+        self.candidates(here, arrival, header, |it| {
+            if self.topology().wire(here, it.hop.port).is_some() && self.is_escape(here, it.hop) {
+                escapes.push(it);
+            }
+        });
+        let number = of_flow(here, source, header.destination(), escapes.len());
+        escapes.get(number).copied().unwrap_or_else(|| self.first(here, arrival, header))
+    }
 }
 
 impl Selection {
