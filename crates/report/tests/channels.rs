@@ -94,7 +94,9 @@ fn drawn_paths_spread_what_destinations_do_not() {
 fn where_switches_select_links_between_them_are_shared_evenly_and_are_no_bound() {
     let (selected, theory) = loads("qsnet2-64", &[], "transpose");
     let network: Vec<_> = selected.classes.iter().filter(|one| one.class != "node").collect();
-    assert!(network.iter().all(|one| is_near(one.max, 1.0)), "{network:?}");
+    // The fullest leaf switches send to others alone, and three quarters of that beyond the sixteen nodes of theirs.
+    let expected = |class: &str| if class == "level-1" { 1.0 } else { 0.75 };
+    assert!(network.iter().all(|one| is_near(one.max, expected(&one.class))), "{network:?}");
     assert!(selected.are_shared && is_near(selected.bound, 1.0), "{selected:?}");
     assert!(theory.selects && is_near(theory.channel_bound, 1.0), "{theory:?}");
     assert_eq!(theory.first_full(), "into a node");
