@@ -153,11 +153,16 @@ fn curves(page: &Page<'_>) -> String {
         point["nic"]["latency_ns"][key].as_f64()
     });
     let tick = |value: f64| format!("{value}");
-    let bandwidth = plot(page, "MB/s", tick, &[("bandwidth", "")], &|point, _| bandwidth(point));
+    // Operations of many nodes have none.
+    let has_bandwidth = page.points().iter().any(|point| bandwidth(point).is_some());
+    let bandwidth = has_bandwidth.then(|| {
+        let plot = plot(page, "MB/s", tick, &[("bandwidth", "")], &|point, _| bandwidth(point));
+        figure("fig-nic-bandwidth", "Bandwidth over size", "Data a second.", &plot.svg())
+    });
     format!(
         "<section id=\"curves\"><h2>By size</h2><div class=\"pair\">{}{}</div></section>\n",
         figure("fig-nic-latency", "Latency over size", "Mean and 99th percentile.", &latency.svg()),
-        figure("fig-nic-bandwidth", "Bandwidth over size", "Data a second.", &bandwidth.svg())
+        bandwidth.unwrap_or_default()
     )
 }
 
