@@ -16,7 +16,7 @@
 
 use crate::NodeId;
 use crate::node_set::NodeSet;
-use crate::routing::{Routing, RoutingKind, spanning_tree, tree_around};
+use crate::routing::{Left, Routing, RoutingKind, spanning_tree, tree_around};
 use crate::topology::{End, Shape, Topology};
 use crate::{PortId, SwitchId};
 
@@ -61,7 +61,7 @@ impl Reach {
     #[must_use]
     pub fn by_first_links(routing: &Routing) -> Option<Reach> {
         let (topology, is_whole) = (routing.topology(), routing.down().is_none());
-        let mut switches = places(topology, &ports_up(routing)?, &Left::of(routing));
+        let mut switches = places(topology, &ports_up(routing)?, &Left::of(topology, routing.down()));
         if is_whole || routing.kind() == RoutingKind::UpDown {
             switches.iter_mut().for_each(|place| place.first = place.up & place.up.wrapping_neg());
         } else {
@@ -175,7 +175,8 @@ pub fn ports(mask: Ports) -> impl Iterator<Item = PortId> {
 /// For each switch its ports up; `None` where there is no way for worms that could not close a ring of dependencies.
 #[must_use]
 pub fn ports_up(routing: &Routing) -> Option<Vec<Ports>> {
-    let (topology, left) = (routing.topology(), Left::of(routing));
+    let topology = routing.topology();
+    let left = Left::of(topology, routing.down());
     let of_left = |switch, ports: &mut dyn Iterator<Item = PortId>| {
         first_links(
             topology,
@@ -201,37 +202,6 @@ pub fn ports_up(routing: &Routing) -> Option<Vec<Ports>> {
         }
         _ => return None,
     })
-}
-
-/// What is left of a fabric.
-#[derive(Debug)]
-struct Left {
-    is_dead: Vec<bool>,
-    is_cut: Vec<bool>,
-}
-
-impl Left {
-    /// Of that on which `routing` routes.
-    fn of(routing: &Routing) -> Self {
-        let topology = routing.topology();
-        let mut left = Left {
-            is_dead: vec![false; topology.switches() as usize],
-            is_cut: vec![false; topology.links().len()],
-        };
-        if let Some(down) = routing.down() {
-            down.switches.iter().for_each(|switch| left.is_dead[switch.index()] = true);
-            down.links.iter().for_each(|link| left.is_cut[link.index()] = true);
-        }
-        left
-    }
-
-    /// Whether `port` of `here` is wired, and its link and both of its ends are left.
-    fn has(&self, topology: &Topology, here: SwitchId, port: PortId) -> bool {
-        topology.wire(here, port).is_some_and(|(link, end)| {
-            let is_dead = matches!(end, End::Switch(next, _) if self.is_dead[next.index()]);
-            !is_dead && !self.is_dead[here.index()] && !self.is_cut[link.index()]
-        })
-    }
 }
 
 /// Finds the ports up of one tree: that of the switch that reaches most nodes, the first of several.
@@ -381,16 +351,7 @@ mod tests {
             (TopologySettings::KaryNTree { arity: 4, levels: 2 }, RoutingKind::DModK),
             (TopologySettings::KaryNTree { arity: 2, levels: 4 }, RoutingKind::UpDown),
             (TopologySettings::FatTree { ports: 8, levels: 2 }, RoutingKind::DModK),
-            (
-                TopologySettings::Xgft {
-                    down: vec![3, 4],
-                    up: vec![1, 2],
-                    cables: vec![1],
-                    nics: 1,
-                    populated: None,
-                },
-                RoutingKind::DModK,
-            ),
+            (TopologySettings::xgft(&[3, 4], &[1, 2], &[1], 1), RoutingKind::DModK),
             (TopologySettings::Single { nodes: 16 }, RoutingKind::UpDown),
             (stages(StageWiring::Omega, 3, 2), RoutingKind::DestinationTag),
             (stages(StageWiring::Butterfly, 2, 4), RoutingKind::DestinationTag),
@@ -427,13 +388,7 @@ mod tests {
     /// What stands for all parallel links, and what broadcasts of Elite4s rely on: by first ports up there is one tree.
     #[test]
     fn from_all_nodes_below_the_first_ports_up_lead_to_one_switch() {
-        let xgft = |down: &[u32], up: &[u32], cables: &[u32]| TopologySettings::Xgft {
-            down: down.to_vec(),
-            up: up.to_vec(),
-            cables: cables.to_vec(),
-            nics: 1,
-            populated: None,
-        };
+        let xgft = |down: &[u32], up: &[u32], cables: &[u32]| TopologySettings::xgft(down, up, cables, 1);
         for settings in [
             TopologySettings::KaryNTree { arity: 4, levels: 3 },
             TopologySettings::FatTree { ports: 8, levels: 3 },

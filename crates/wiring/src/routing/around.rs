@@ -5,7 +5,7 @@
 //! Like the tables of [`rtb`](super::rtb) they name a port that does not exist where no way is left.
 
 use super::rtb::{Down, Hole};
-use super::{Arrival, Candidate, Header, Hop, Relation};
+use super::{Arrival, Candidate, Header, Hop, Left, Relation};
 use crate::topology::{End, Topology};
 use crate::{NodeId, PortId, SwitchId};
 use std::sync::Arc;
@@ -128,19 +128,14 @@ const NOWHERE: Arrival = Arrival { port: PortId(0), class: 0 };
 
 /// By switch and port: where it leads, unless that is down.
 fn leads(topology: &Topology, down: &Down) -> Vec<Vec<Leads>> {
-    let mut is_dead = vec![false; topology.switches() as usize];
-    let mut is_cut = vec![false; topology.links().len()];
-    down.switches.iter().for_each(|switch| is_dead[switch.index()] = true);
-    down.links.iter().for_each(|link| is_cut[link.index()] = true);
+    let left = Left::of(topology, Some(down));
     let of = |here: SwitchId| {
-        let lead = |port: u32| match topology.wire(here, PortId(port)) {
-            Some((link, _)) if is_cut[link.index()] || is_dead[here.index()] => Leads::Nowhere,
-            Some((_, End::Switch(next, _))) if is_dead[next.index()] => Leads::Nowhere,
+        let lead = |port| match topology.wire(here, port).filter(|_| left.has(topology, here, port)) {
             Some((_, End::Switch(next, _))) => Leads::ToSwitch(next),
             Some((_, End::Node(_))) => Leads::ToNode,
             None => Leads::Nowhere,
         };
-        (0..topology.ports(here)).map(lead).collect()
+        (0..topology.ports(here)).map(PortId).map(lead).collect()
     };
     (0..topology.switches()).map(SwitchId).map(of).collect()
 }

@@ -5,6 +5,7 @@
 //! nodes of a group, gets the ports that serve the group best, and none that lead to fewer of its nodes.
 
 use super::{Chip, Chips, Item, NONE, Oblivious, Rtb, section_sizes};
+use crate::routing::Left;
 use crate::topology::{self, End, LinkId, Stage, ThTree, Topology};
 use crate::{NodeId, PortId, SwitchId};
 use std::collections::BTreeMap;
@@ -59,9 +60,7 @@ impl Rtb {
 struct Manager<'a> {
     tree: &'a ThTree,
     topology: &'a Topology,
-    /// By switch and by link: whether it is down.
-    is_switch_down: Vec<bool>,
-    is_link_down: Vec<bool>,
+    left: Left,
     rtb: Rtb,
     /// By item: how many of its nodes are reached.
     reached: Vec<u32>,
@@ -73,10 +72,7 @@ struct Manager<'a> {
 impl<'a> Manager<'a> {
     fn new(tree: &'a ThTree, topology: &'a Topology, oblivious: Oblivious, down: &Down) -> Self {
         let (chips, items) = chips(tree);
-        let mut is_switch_down = vec![false; topology.switches() as usize];
-        let mut is_link_down = vec![false; topology.links().len()];
-        down.switches.iter().for_each(|switch| is_switch_down[switch.index()] = true);
-        down.links.iter().for_each(|link| is_link_down[link.index()] = true);
+        let left = Left::of(topology, Some(down));
         let rtb = Rtb {
             oblivious,
             chips,
@@ -86,7 +82,7 @@ impl<'a> Manager<'a> {
             nowhere: PortId(topology.ports_max()),
         };
         let (reached, sets) = (vec![0; items], BTreeMap::from([(Vec::new(), 0)]));
-        Manager { tree, topology, is_switch_down, is_link_down, rtb, reached, sets, holes: Vec::new() }
+        Manager { tree, topology, left, rtb, reached, sets, holes: Vec::new() }
     }
 
     /// Within each frame, for its own nodes.
@@ -189,7 +185,7 @@ impl<'a> Manager<'a> {
     /// Gives the item of a chip for `target` those of `ports` by which the most nodes are reached. Returns how many that are.
     fn fill(&mut self, stage: Stage, of: u32, index: u32, target: Target, ports: Range<u32>) -> u32 {
         let here = self.tree.switch(stage, of, index);
-        if self.is_switch_down[here.index()] {
+        if !self.left.has_switch(here) {
             return 0;
         }
         let (mut best, mut active) = (0, Vec::new());
@@ -221,8 +217,8 @@ impl<'a> Manager<'a> {
 
     /// How many nodes of `target` are reached by a port.
     fn reached_by(&self, here: SwitchId, port: PortId, target: Target) -> u32 {
-        match self.topology.wire(here, port) {
-            Some((link, _)) if self.is_link_down[link.index()] => 0,
+        let is_left = self.left.has(self.topology, here, port);
+        match self.topology.wire(here, port).filter(|_| is_left) {
             Some((_, End::Switch(next, _))) => self.reached[self.item(next, target).place],
             Some((_, End::Node(_))) => 1,
             None => 0,

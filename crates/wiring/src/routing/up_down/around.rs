@@ -8,6 +8,7 @@
 use super::{Parent, UpDown, distances, places, ranks, tree_over};
 use crate::NodeId;
 use crate::SwitchId;
+use crate::routing::Left;
 use crate::routing::balance::{Link, links};
 use crate::routing::rtb::{Down, Hole};
 use crate::topology::Topology;
@@ -79,16 +80,9 @@ fn homes(topology: &Topology) -> BTreeSet<SwitchId> {
 
 /// Those of the links of every switch that are up, between switches that are.
 fn left(topology: &Topology, whole: &[Vec<Link>], down: &Down) -> Vec<Vec<Link>> {
-    let mut is_dead = vec![false; whole.len()];
-    let mut is_cut = vec![false; topology.links().len()];
-    down.switches.iter().for_each(|switch| is_dead[switch.index()] = true);
-    down.links.iter().for_each(|link| is_cut[link.index()] = true);
+    let left = Left::of(topology, Some(down));
     let of = |(here, links): (usize, &Vec<Link>)| {
-        let wire = |port| topology.wire(SwitchId::new(here), port);
-        let is_up = |link: &&Link| {
-            let is_cut = wire(link.port).is_none_or(|(link, _)| is_cut[link.index()]);
-            !is_cut && !is_dead[here] && !is_dead[link.next]
-        };
+        let is_up = |link: &&Link| left.has(topology, SwitchId::new(here), link.port);
         links.iter().filter(is_up).copied().collect()
     };
     whole.iter().enumerate().map(of).collect()
