@@ -23,7 +23,8 @@ const DRAGONFLY: &str =
 const NODES: u32 = 72;
 const OF_A_GROUP: u32 = 8;
 
-fn session(routing: &str, vcs: u32) -> Session {
+/// The dragonfly of the switches of `machine`, with what else is set.
+fn dragonfly(machine: &str, routing: &str, vcs: u32, more: &[&str]) -> Session {
     let (routing, vcs) = (format!("routing={{algorithm=\"{routing}\"}}"), format!("switch.vcs={vcs}"));
     let set = [
         DRAGONFLY,
@@ -32,23 +33,17 @@ fn session(routing: &str, vcs: u32) -> Session {
         "link.length={node=\"1 m\", switch=\"1 m\"}",
         "nic.vc=by-packet",
         "switch.selection=least-loaded",
-        "switch.buffers.row=4 KiB",
-        "switch.buffers.column=4 KiB",
     ];
-    Session::new(Machine::load("th-frame", &set.map(str::to_owned)).unwrap(), 1, 1)
+    let set: Vec<String> = set.iter().chain(more).map(|&text| text.to_owned()).collect();
+    Session::new(Machine::load(machine, &set).unwrap(), 1, 1)
+}
+
+fn session(routing: &str, vcs: u32) -> Session {
+    dragonfly("th-frame", routing, vcs, &["switch.buffers.row=4 KiB", "switch.buffers.column=4 KiB"])
 }
 
 fn of_hpp(routing: &str, vcs: u32) -> Session {
-    let (routing, vcs) = (format!("routing={{algorithm=\"{routing}\"}}"), format!("switch.vcs={vcs}"));
-    let set = [
-        DRAGONFLY,
-        &routing,
-        &vcs,
-        "link.length={node=\"1 m\", switch=\"1 m\"}",
-        "nic.vc=by-packet",
-        "switch.selection=least-loaded",
-    ];
-    Session::new(Machine::load("hpp-switch", &set.map(str::to_owned)).unwrap(), 1, 1)
+    dragonfly("hpp-switch", routing, vcs, &[])
 }
 
 /// Each node sends to the nodes of the next group.

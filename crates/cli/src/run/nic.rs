@@ -213,23 +213,17 @@ fn header_of_group(
 ) -> String {
     let [first, last] = workload.operation.nodes;
     let text = format!(
-        "{}; {} of nodes {first} to {last} by the {}, {} {}, in a tree of up to {} a node; one after the other, {} after {} that \
+        "{}; {} of nodes {first} to {last} by the {}, {} {}, in a tree of arity {arity}; one after the other, {} after {} that \
          warm up\n",
         sizes_of(session),
         kind.name(),
         if is_offloaded { "NICs" } else { "hosts" },
         by.parameter(),
         by.name(),
-        plural_of(arity, "child", "children"),
         plural(workload.count, "operation", "s"),
         workload.warm_up(),
     );
     format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
-}
-
-/// So many things, whose plural is another word.
-fn plural_of(count: u32, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A line of the table.
@@ -259,7 +253,7 @@ fn summary(results: &[Seen], group: Option<GroupChoice>) -> String {
                 can differ from idle by the phase of the clock, a cycle for each packet";
     let of_many = "\nmean, p99: of each process, until it has seen the end. They count from when the processor began to post on which \
                    that had to wait: of a barrier by the hosts the last one, of a broadcast that of the first node, which does not count \
-                   itself. MB/s: 10^6 B of data a second. sender, receiver: time of the processors of the first node and of the last for \
+                   itself. sender, receiver: time of the processors of the first node and of the last for \
                    each";
     let mut text = broken(if group.is_some() { of_many } else { of_two }, 2);
     let step = results.len().div_ceil(SIZES);

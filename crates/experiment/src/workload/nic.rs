@@ -494,10 +494,8 @@ impl Tasks for NicWorkload {
         let Operation { verb, nodes, by, is_reliable, chain, group } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
-        if group.is_some() && !session.nic_has_collectives() {
-            return Err(vec![misfit(NicMisfit::NoCollectives)]);
-        }
-        let by = session.nic_way(verb, by).map_err(|error| vec![misfit(error)])?;
+        // What is said is checked with all else.
+        let by = by.map_or_else(|| session.nic_way(verb, None), Ok).map_err(|error| vec![misfit(error)])?;
         let faults = Broken::fit(self.faults.as_ref(), session)?;
         let mut tasks = Vec::new();
         for background in beside::fit(self.beside.as_ref(), session)? {

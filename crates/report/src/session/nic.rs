@@ -80,14 +80,10 @@ impl NicChoice {
         self.group.is_some() || self.verb.comes_back() || self.chain.is_multiple_of(2)
     }
 
-    /// The nodes that take part, the callers first.
-    fn callers(&self) -> impl Iterator<Item = u32> + use<> {
+    /// The nodes that take part, in order: of two the caller's first.
+    fn members(&self) -> Vec<u32> {
         let [from, to] = self.nodes;
-        let (range, ends) = match self.group {
-            Some(_) => (from..to + 1, [None, None]),
-            None => (0..0, [Some(from), Some(to)]),
-        };
-        ends.into_iter().flatten().chain(range)
+        if self.group.is_some() { (from..=to).collect() } else { vec![from, to] }
     }
 
     /// The name of what is done.
@@ -336,7 +332,8 @@ impl Session {
     /// What does not fit.
     pub fn fit_nic(&self, choice: NicChoice) -> Result<NicRun, NicMisfit> {
         let nodes = self.fabric.nodes();
-        if choice.group.is_some() && !self.nic_has_collectives() {
+        let has_collectives = self.machine.nic.model.on_a_bus().is_some_and(|nic| nic.has_collectives());
+        if choice.group.is_some() && !has_collectives {
             return Err(NicMisfit::NoCollectives);
         }
         self.nic_way(choice.verb, Some(choice.by))?;
@@ -370,12 +367,6 @@ impl Session {
             return Err(NicMisfit::NoQueue { by, queues, others });
         }
         Ok(NicRun { choice })
-    }
-
-    /// Whether the NIC has operations of many nodes.
-    #[must_use]
-    pub fn nic_has_collectives(&self) -> bool {
-        self.machine.nic.model.on_a_bus().is_some_and(|nic| nic.has_collectives())
     }
 
     /// How the NIC is asked for `verb`: as is said, if it has that, or as it is first of all.
@@ -429,7 +420,7 @@ impl Session {
         let mut simulation = self.simulation_of(&job, kinds, &Watch::default(), self.fault_record(None));
         let mut course = self.managed(job.course::<A, Hosted<Together>>());
         let ends = run.choice.nodes.map(NodeId);
-        let all: Vec<NodeId> = run.choice.callers().map(NodeId).collect();
+        let all: Vec<NodeId> = run.choice.members().into_iter().map(NodeId).collect();
         let is_over = |simulation: &mut Simulation<A, Hosted<Together>, Recorder>| {
             let looks =
                 all.iter().map(|&node| ask_host::<A, P, _>(simulation, node, processes, Look::at::<P>));
@@ -457,7 +448,6 @@ impl Session {
         let seen: Vec<Seen> = seen.collect();
         let is_complete = seen.iter().all(|it| it.is_done);
         let end = seen.iter().flat_map(|it| &it.done).map(Done::last).max().unwrap_or_default();
-        // The callers come first.
         let hosts = [seen.first(), seen.last()].map(|it| it.map(|it| it.counts.clone()).unwrap_or_default());
         let done = done_of(&run.choice, seen);
         let mut latencies: Vec<u64> = done.iter().flat_map(|done| done.latencies.iter().copied()).collect();
@@ -495,8 +485,9 @@ impl Session {
         let operators = operators(&choice);
         let programs = Arc::new(move |node: NodeId| {
             if let Some(group) = choice.group {
-                let program = || members::program(&choice, group, node);
-                return if choice.callers().any(|it| it == node.0) { vec![program()] } else { Vec::new() };
+                let [first, last] = nodes;
+                let takes_part = (first..=last).contains(&node.0);
+                return takes_part.then(|| members::program(&choice, group, node)).into_iter().collect();
             }
             let side = nodes.iter().position(|&it| it == node.0);
             side.map(|side| programs(operators, side, processes)).unwrap_or_default()

@@ -46,13 +46,7 @@ fn without(settings: &TopologySettings, numbers: &[usize]) -> (Pattern, Vec<[Swi
 }
 
 fn leaf_spine(leaves: u32, spines: u32, cables: u32) -> TopologySettings {
-    TopologySettings::Xgft {
-        down: vec![4, leaves],
-        up: vec![1, spines],
-        cables: vec![1, cables],
-        nics: 1,
-        populated: None,
-    }
+    TopologySettings::xgft(&[4, leaves], &[1, spines], &[1, cables], 1)
 }
 
 fn dragonfly() -> TopologySettings {

@@ -125,7 +125,7 @@ mod tests {
             (vec![6, 5], vec![1, 3], vec![1, 2]),
             (vec![4, 4, 2], vec![1, 2, 2], vec![1, 1, 2]),
         ] {
-            let settings = TopologySettings::Xgft { down, up, cables, nics: 1, populated: None };
+            let settings = TopologySettings::xgft(&down, &up, &cables, 1);
             conformance(&routing(RoutingKind::SModK, &settings));
             let climbs = |kind| {
                 let routing = routing(kind, &settings);

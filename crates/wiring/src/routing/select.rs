@@ -37,14 +37,6 @@ impl Routing {
     }
 }
 
-impl Selection {
-    /// Whether it takes the load of outputs to say which.
-    #[must_use]
-    pub fn is_by_load(self) -> bool {
-        self == Selection::LeastLoaded
-    }
-}
-
 /// The number, below `count`, of the candidate that every packet from `source` to `destination` takes at `here`.
 #[inline]
 #[must_use]

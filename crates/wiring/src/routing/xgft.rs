@@ -57,13 +57,7 @@ mod tests {
 
     #[test]
     fn a_tree_of_any_ports_climbs_by_destination_and_is_as_good_as_the_trees_with_names() {
-        let xgft = |down: &[u32], up: &[u32], cables: &[u32]| TopologySettings::Xgft {
-            down: down.to_vec(),
-            up: up.to_vec(),
-            cables: cables.to_vec(),
-            nics: 1,
-            populated: None,
-        };
+        let xgft = |down: &[u32], up: &[u32], cables: &[u32]| TopologySettings::xgft(down, up, cables, 1);
         let own = RoutingKind::DModK;
         // FT(8, 3), with the same busiest channel.
         let settings = xgft(&[4, 4, 8], &[1, 4, 4], &[1]);
@@ -143,10 +137,8 @@ mod tests {
     fn a_rail_optimised_tree_is_routed_as_the_same_tree_without_rails() {
         for kind in [RoutingKind::DModK, RoutingKind::SModK, RoutingKind::UpDown, RoutingKind::MultiPath] {
             let loads = |nics| {
-                let (down, up) = (vec![4, 4, 2], vec![1, 4, 2]);
-                let settings =
-                    TopologySettings::Xgft { down, up, cables: vec![1, 1, 2], nics, populated: None };
-                let routing = routing(kind, &settings);
+                let routing =
+                    routing(kind, &TopologySettings::xgft(&[4, 4, 2], &[1, 4, 2], &[1, 1, 2], nics));
                 let dependencies = dependency::Dependencies::of(&routing);
                 assert_eq!(dependencies.lost(), None);
                 assert!(matches!(dependencies.verdict(), dependency::Verdict::Free(_)), "{kind:?}");
@@ -154,13 +146,6 @@ mod tests {
             };
             assert_eq!([loads(2), loads(4)], [loads(1); 2], "{kind:?}");
         }
-        let uneven = TopologySettings::Xgft {
-            down: vec![4, 4],
-            up: vec![1, 4],
-            cables: vec![1],
-            nics: 3,
-            populated: None,
-        };
-        assert!(Topology::build(&uneven).is_err());
+        assert!(Topology::build(&TopologySettings::xgft(&[4, 4], &[1, 4], &[1], 3)).is_err());
     }
 }

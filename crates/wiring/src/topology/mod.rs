@@ -554,6 +554,15 @@ fn power(base: u64, exponent: u32, what: &str) -> Result<u64, TopologyError> {
 }
 
 #[cfg(test)]
+impl TopologySettings {
+    /// An extended generalized fat tree for tests, with all of its nodes.
+    pub(crate) fn xgft(down: &[u32], up: &[u32], cables: &[u32], nics: u32) -> Self {
+        let [down, up, cables] = [down, up, cables].map(<[u32]>::to_vec);
+        TopologySettings::Xgft { down, up, cables, nics, populated: None }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -188,13 +188,7 @@ mod tests {
     fn trees_have_switches_and_the_subtrees_of_each_level() {
         let tree = parts(TopologySettings::FatTree { ports: 4, levels: 3 });
         assert_eq!(tree, [runs("switches", 16, 2), runs("level-1", 16, 4)]);
-        let xgft = TopologySettings::Xgft {
-            down: vec![3, 2, 2],
-            up: vec![1, 1, 2],
-            cables: vec![1, 1, 1],
-            nics: 1,
-            populated: None,
-        };
+        let xgft = TopologySettings::xgft(&[3, 2, 2], &[1, 1, 2], &[1, 1, 1], 1);
         assert_eq!(parts(xgft), [runs("switches", 12, 3), runs("level-1", 12, 6)]);
         assert_eq!(parts(TopologySettings::FatTree { ports: 4, levels: 2 }), [runs("switches", 8, 2)]);
         assert_eq!(parts(TopologySettings::Single { nodes: 3 }), [runs("switches", 3, 3)]);
@@ -203,13 +197,7 @@ mod tests {
     /// Two pods of four servers with two NICs each: NIC i of a server is at leaf switch i of its pod.
     #[test]
     fn rail_optimised_trees_have_servers_rails_and_pods() {
-        let xgft = TopologySettings::Xgft {
-            down: vec![4, 4],
-            up: vec![1, 2],
-            cables: vec![1],
-            nics: 2,
-            populated: None,
-        };
+        let xgft = TopologySettings::xgft(&[4, 4], &[1, 2], &[1], 2);
         let of = |part: &dyn Fn(u32) -> u32| (0..16).map(part).collect::<Vec<_>>();
         let switches = of(&|node| node / 8 * 2 + node % 2);
         assert_eq!(

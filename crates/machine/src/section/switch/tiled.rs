@@ -256,7 +256,7 @@ fn build(
         RANDOM => Selection::Random,
         _ => Selection::First,
     };
-    if !selection.is_by_load() {
+    if selection != Selection::LeastLoaded {
         check_selection(values, Ok((&SELECTION, LEAST_LOADED)), surroundings, findings);
     }
     let lane = if values.choice(&LANE)? == LANE_BY_LOAD { LaneOut::LeastLoaded } else { LaneOut::Kept };
