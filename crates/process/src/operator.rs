@@ -188,8 +188,8 @@ impl Program for Operator {
                     self.post(todo);
                 }
             }
-            // Of operations of many processes.
-            CompletionKind::Reached => {}
+            // Of operations of many processes, and what it does not do.
+            CompletionKind::Reached | CompletionKind::Failed => {}
         }
     }
 

@@ -77,9 +77,12 @@ fn compare(case: &Case) -> Result<Outcome, String> {
                 return Err(format!("stages do not sum to the latency: {completion:?} at {at:?}"));
             }
         }
-        if engine.has_ended && !node.is_idle && !case.has_collectives() {
+        if engine.has_ended && !node.is_idle && !case.has_collectives() && !case.is_protected() {
             return Err("a host is not idle at the end".to_owned());
         }
+    }
+    if !case.has_kept_what_is_not_valid(&engine) {
+        return Err("memory has been written to at an address that is not valid".to_owned());
     }
     if case.are_apart && engine.has_ended && !case.has_collectives() {
         all_data_are_there(case, &engine)?;
@@ -93,6 +96,7 @@ fn all_data_are_there(case: &Case, outcome: &Outcome) -> Result<(), String> {
         |completion: &Completion, name| (completion.node.0, completion.process, completion.number) == name;
     for (name, operation) in case.posted(outcome) {
         let (node, process, _) = name;
+        let Some(is_carried_out) = case.is_carried_out(&operation, (node, process)) else { continue };
         let [from, to] = ends(&operation, (node, process));
         let has_come = match operation.verb {
             Verb::Send => {
@@ -111,7 +115,7 @@ fn all_data_are_there(case: &Case, outcome: &Outcome) -> Result<(), String> {
         };
         let is_there = match operation.verb {
             Verb::FetchAdd => is_after(from, before(to)) && is_after(to, sum(&before(from), &before(to))),
-            _ => is_after(to, before(if has_come { from } else { to })),
+            _ => is_after(to, before(if has_come && is_carried_out { from } else { to })),
         };
         if !is_there {
             return Err(format!("the data of {operation:?} of {name:?} are not as they should be"));
@@ -211,6 +215,33 @@ fn a_process_that_stops_polling_holds_up_those_who_send_to_it_alone() {
     assert_eq!((without.len(), beside.len()), (80, 80));
     let last = |dates: &[u64]| dates[79];
     assert!(last(&beside) < last(&without) * 101 / 100, "{} {}", last(&without), last(&beside));
+}
+
+/// A process that puts data where it has no key for: nothing of it is written, and what the system software cannot take in time
+/// is not recorded, so that nobody waits for it.
+#[test]
+fn an_errant_process_reaches_nobody_and_holds_up_nobody() {
+    let [allowed, errant] = [false, true].map(|errs| {
+        let case = Case::of_an_errant_process(errs);
+        compare(&case).unwrap_or_else(|difference| panic!("{difference}"))
+    });
+    let counted = |name: &str| {
+        let counts = &errant.nodes[1].counts.nic;
+        counts.iter().find(|(it, _)| *it == name).map(|(_, count)| *count)
+    };
+    let [discarded, saved, unrecorded] =
+        ["illegal packets discarded", "illegal packets saved in the EPQ", "illegal packets without a record"]
+            .map(counted);
+    assert_eq!(discarded, Some(200));
+    assert!(saved > Some(4) && unrecorded > Some(100), "{saved:?} {unrecorded:?}");
+    let dates = |outcome: &Outcome, process: usize| -> Vec<u64> {
+        outcome.nodes[1].seen[process].iter().map(|(at, _)| at.0).collect()
+    };
+    assert_eq!([&allowed, &errant].map(|outcome| dates(outcome, 1).len()), [200, 0]);
+    let [beside, without] = [&allowed, &errant].map(|outcome| dates(outcome, 0));
+    assert_eq!(without.len(), 200);
+    let last = |dates: &[u64]| dates[199];
+    assert!(last(&without) <= last(&beside), "{} {}", last(&without), last(&beside));
 }
 
 #[test]

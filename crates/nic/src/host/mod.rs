@@ -13,6 +13,9 @@
 //!   *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it: it goes on when
 //!   it knows of room, after what has been asked for with that date. An operation begins when its processor comes to it. A
 //!   word that has been loaded is in a register, and seen in no time.
+//! * **A process that waits by interrupts** *sleeps* whenever its processor comes to have nothing to do, and the NIC is told at
+//!   that date. Then it sees nothing until an interrupt wakes it. What has come has waited for the *interrupt* until then, and
+//!   its processor has been busy as long as the system software took to handle it.
 //! * **The library** of a process, if its NIC has one, acts in place of the program when the process has seen something that
 //!   is for the library: it may put a *step* of an operation behind what the processor has to do. With such a NIC a processor
 //!   that waits for room sees what comes meanwhile, the first first; when it has, it tries again.
@@ -29,6 +32,7 @@ pub mod hyper_transport;
 pub mod memory;
 pub mod pci_x;
 pub mod pcie;
+mod processor;
 pub mod program;
 pub(crate) mod ring;
 pub mod story;
@@ -44,8 +48,8 @@ use flitway_fabric::chip::Offers;
 use flitway_fabric::{Delivery, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
-use program::{Completion, CountedEvent, Operation, Program, Submission, Verb};
-use std::collections::VecDeque;
+use processor::{Processor, Task};
+use program::{Completion, CountedEvent, Operation, Program, Setup, Submission, Verb};
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 use story::{Stage, Story, Unit};
@@ -84,6 +88,17 @@ pub trait Device: Debug + Send {
     fn set_up(&mut self, _: u8, events: Vec<CountedEvent>) {
         assert!(events.is_empty(), "events that start operations are those of another NIC");
     }
+
+    /// What the system software has set up for a process before the start.
+    ///
+    /// # Panics
+    /// If it has none of that and is given some.
+    fn admit(&mut self, _: u8, setup: Setup) {
+        assert_eq!(setup, Setup::default(), "keys, valid addresses and interrupts are those of another NIC");
+    }
+
+    /// A process that waits by interrupts sleeps.
+    fn sleeps(&mut self, _: &mut Context<'_, Self>, _: u8) {}
 
     /// Something is due.
     fn handle(&mut self, cx: &mut Context<'_, Self>, event: Self::Event);
@@ -167,6 +182,8 @@ pub enum Event<E> {
     Seen(u8, Completion),
     /// A processor may be free.
     Free(u8),
+    /// An interrupt wakes a process; handling it has taken its processor so long.
+    Wake(u8, Picos),
     /// What is due in its NIC.
     Device(E),
 }
@@ -218,6 +235,11 @@ impl<D: Device + ?Sized> Context<'_, D> {
     /// The processor of `process`, which waits, may post again at `at`.
     pub fn release(&mut self, at: Picos, process: u8) {
         self.agenda.ask(at, Event::Free(process));
+    }
+
+    /// An interrupt that has been handled in `time` wakes `process` now.
+    pub fn wake(&mut self, process: u8, time: Picos) {
+        self.agenda.ask(self.at, Event::Wake(process, time));
     }
 
     /// Hands a packet with `payload` bytes and `content` to the NIC port of `rail`: the number of the content.
@@ -297,34 +319,6 @@ pub struct Host<D: Device> {
     flits: u64,
 }
 
-/// A processor, with the process that runs on it.
-#[derive(Debug)]
-struct Processor {
-    program: Box<dyn Program>,
-    /// What it has to do, the first first.
-    todo: VecDeque<Task>,
-    /// When it is free.
-    free: Picos,
-    /// It waits to post what comes first.
-    waits: bool,
-    /// The number of the next operation.
-    number: u64,
-    /// Picoseconds in which it was busy, or waited to post.
-    busy: u64,
-}
-
-/// What a processor does next.
-#[derive(Debug)]
-enum Task {
-    Begin,
-    See(Completion),
-    Post(Operation),
-    /// The same, when it has been tried before.
-    Again(Post),
-    /// A step that its library has added.
-    Step(Post),
-}
-
 /// Calls `$call` of the device of a host with the [`Context`] that it has at `$at`.
 macro_rules! in_context {
     ($host:expr, $at:expr, $now:expr, $out:expr, $method:ident($($argument:expr),*)) => {{
@@ -346,16 +340,11 @@ impl<D: Device> Host<D> {
         surroundings: Surroundings<D::Content>,
     ) -> Self {
         let mut agenda = Agenda::new();
-        (0..).zip(&programs).for_each(|(process, program)| device.set_up(process, program.events()));
+        for (process, program) in (0..).zip(&programs) {
+            device.set_up(process, program.events());
+            device.admit(process, program.setup());
+        }
         (0..programs.len()).for_each(|process| agenda.ask(Picos(0), Event::Free(process as u8)));
-        let processor = |program| Processor {
-            program,
-            todo: VecDeque::from([Task::Begin]),
-            free: Picos(0),
-            waits: false,
-            number: 0,
-            busy: 0,
-        };
         Host {
             node,
             settings,
@@ -364,7 +353,7 @@ impl<D: Device> Host<D> {
             bus: Bus::new(&settings.bus),
             memory,
             device,
-            processors: programs.into_iter().map(processor).collect(),
+            processors: programs.into_iter().map(Processor::new).collect(),
             flits: 0,
         }
     }
@@ -390,6 +379,10 @@ impl<D: Device> Host<D> {
                     Seen::Step(post) => processor.todo.push_back(Task::Step(*post)),
                 }
             }
+            Event::Wake(process, time) => {
+                self.processors[usize::from(process)].wake(at, time);
+                self.work(at, process, now, out);
+            }
             Event::Free(process) => {
                 self.processors[usize::from(process)].waits = false;
                 self.work(at, process, now, out);
@@ -400,10 +393,15 @@ impl<D: Device> Host<D> {
     /// A processor does what it can at `at`.
     fn work(&mut self, at: Picos, process: u8, now: Cycle, out: &mut Outgoing) {
         let processor = &mut self.processors[usize::from(process)];
-        if processor.free > at {
+        if processor.free > at || processor.is_asleep {
             return;
         }
-        let Some(task) = processor.next(D::SEES_WHILE_WAITING) else { return };
+        let Some(task) = processor.next(D::SEES_WHILE_WAITING) else {
+            if processor.falls_asleep() {
+                in_context!(self, at, now, out, sleeps(process));
+            }
+            return;
+        };
         let sees = matches!(task, Task::See(_));
         let free = match task {
             Task::Begin => {
@@ -462,23 +460,6 @@ impl<D: Device> Host<D> {
                 at
             }
         }
-    }
-}
-
-impl Processor {
-    /// What it does next; while it waits to post, only what it sees then, if it does.
-    fn next(&mut self, sees_while_waiting: bool) -> Option<Task> {
-        if !self.waits {
-            return self.todo.pop_front();
-        }
-        let first = self.todo.iter().position(|task| matches!(task, Task::See(_)));
-        first.filter(|_| sees_while_waiting).and_then(|place| self.todo.remove(place))
-    }
-
-    fn act(&mut self, at: Picos, completion: Option<&Completion>) {
-        let mut todo = Vec::new();
-        self.program.act(at, completion, &mut todo);
-        self.todo.extend(todo.into_iter().map(Task::Post));
     }
 }
 

@@ -5,6 +5,7 @@ use super::story::Story;
 use flitway_engine::Picos;
 use flitway_wiring::NodeId;
 use std::fmt::Debug;
+use std::ops::Range;
 
 /// A process of a node: a program that has a processor for itself.
 pub trait Program: Debug + Send {
@@ -16,8 +17,45 @@ pub trait Program: Debug + Send {
         Vec::new()
     }
 
+    /// What the system software has set up for it before the start, where the NIC has that.
+    fn setup(&self) -> Setup {
+        Setup::default()
+    }
+
     /// For what it has found out, when the run has been.
     fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// What the system software has set up for a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Its protection key: packets of processes that have another are not for it.
+    pub key: u32,
+    /// The valid addresses of its memory, if not all are.
+    pub valid: Option<Box<[Range<u64>]>>,
+    /// Its operations name physical addresses, which need no translation and are not checked.
+    pub is_physical: bool,
+    /// How it finds out what comes.
+    pub waits: Waits,
+}
+
+impl Setup {
+    /// Whether all of `bytes` from `byte` on are at valid addresses.
+    #[must_use]
+    pub fn has(&self, byte: u64, bytes: u64) -> bool {
+        let has_all = |range: &Range<u64>| range.contains(&byte) && bytes <= range.end - byte;
+        self.valid.as_ref().is_none_or(|valid| valid.iter().any(has_all))
+    }
+}
+
+/// How a process finds out what comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// It polls its memory.
+    #[default]
+    Polling,
+    /// It sleeps until an interrupt wakes it.
+    Sleeping,
 }
 
 /// What a process asks its NIC for.
@@ -238,4 +276,6 @@ pub enum CompletionKind {
     Loaded,
     /// One of its own has come to its turn, behind what it has waited for.
     Reached,
+    /// One of its own is illegal, and has not been carried out.
+    Failed,
 }

@@ -24,12 +24,23 @@ impl<T> Ring<T> {
 
     /// Takes an entry for `item`, which comes back if it has one; otherwise it waits, and what comes back is its number.
     pub(crate) fn enter(&mut self, item: T) -> Result<T, u64> {
-        if self.used < self.entries && self.waiting.is_empty() {
-            self.used += 1;
+        if self.enter_if_free() {
             return Ok(item);
         }
         self.waiting.push_back(item);
         Err(self.first + self.waiting.len() as u64 - 1)
+    }
+
+    /// Whether an entry is free.
+    pub(crate) fn has_room(&self) -> bool {
+        self.used < self.entries && self.waiting.is_empty()
+    }
+
+    /// Takes an entry, if one is free: whether it has.
+    pub(crate) fn enter_if_free(&mut self) -> bool {
+        let is_free = self.has_room();
+        self.used += u32::from(is_free);
+        is_free
     }
 
     /// The process has seen an entry: how many it tells the NIC of now. It tells of a quarter of them at a time.

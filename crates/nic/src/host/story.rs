@@ -37,6 +37,8 @@ pub enum Unit {
     Event,
     /// Waiting for room: in the receive buffer, in the queue of a process, or for data of the DMA engine in the NIC port.
     Room,
+    /// An interrupt, until it has been handled.
+    Interrupt,
     /// A process that polls its memory.
     Poll,
     /// A process that copies what it got to its place.
@@ -45,7 +47,7 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 16] = [
+    pub const ALL: [Unit; 17] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
@@ -60,6 +62,7 @@ impl Unit {
         Unit::Input,
         Unit::Event,
         Unit::Room,
+        Unit::Interrupt,
         Unit::Poll,
         Unit::Copy,
     ];
@@ -82,6 +85,7 @@ impl Unit {
             Unit::Input => "input processor",
             Unit::Event => "event processor",
             Unit::Room => "waiting for room",
+            Unit::Interrupt => "interrupt",
             Unit::Poll => "polling",
             Unit::Copy => "copying",
         }
@@ -124,6 +128,7 @@ impl Stage {
         Unit::Remote,
         Unit::Event,
         Unit::Bus,
+        Unit::Interrupt,
         Unit::Poll,
         Unit::Copy,
         Unit::Processor,

@@ -31,6 +31,11 @@ pub struct Job {
     pub event: Option<u16>,
     /// What it has to do with those of other processes.
     pub collective: Collective,
+    /// The protection key of the process that posted it, and whether it names physical addresses.
+    pub key: u32,
+    pub is_physical: bool,
+    /// It is not carried out.
+    pub is_illegal: bool,
     /// Until now.
     pub story: Story,
 }
@@ -56,6 +61,9 @@ pub struct Header {
     pub event: Option<u16>,
     /// They count as a control packet.
     pub triggers: bool,
+    /// The protection key of the process that posted the operation, and whether that names physical addresses.
+    pub key: u32,
+    pub is_physical: bool,
     /// Until now.
     pub story: Story,
 }
@@ -107,6 +115,9 @@ impl Job {
             is_reliable: operation.is_reliable,
             event: operation.event,
             collective: operation.collective,
+            key: 0,
+            is_physical: false,
+            is_illegal: false,
             story,
         }
     }
@@ -126,6 +137,9 @@ impl Job {
             is_reliable: false,
             event: None,
             collective: Collective::default(),
+            key: request.key,
+            is_physical: request.is_physical,
+            is_illegal: false,
             story: request.story,
         }
     }
@@ -152,8 +166,9 @@ impl Job {
         } else {
             (self.target + offset, (self.source.0, self.source.1 + offset))
         };
-        let Job { of, to: (_, process), bytes: of_bytes, event, collective, .. } = *self;
-        Header { of, what, process, byte, bytes, of_bytes, from, event, triggers: collective.triggers, story }
+        let Job { of, to: (_, process), bytes: of_bytes, event, collective, key, is_physical, .. } = *self;
+        let triggers = collective.triggers;
+        Header { of, what, process, byte, bytes, of_bytes, from, event, triggers, key, is_physical, story }
     }
 
     /// Data from `offset` on up to where the address at the destination is a multiple of `most`.

@@ -116,6 +116,8 @@ impl Nap {
             from: (process, operation.here),
             event: None,
             triggers: false,
+            key: 0,
+            is_physical: false,
             story: post.story,
         };
         let written = plus(cx.at, cx.bus.settings().burst_time());

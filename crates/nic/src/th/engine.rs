@@ -102,13 +102,18 @@ impl Engine {
     }
 }
 
-/// Whether a descriptor holds its data, or needs none.
-pub(super) fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
+/// Whether a descriptor holds its data, or has none.
+fn holds_data(job: &Job, settings: &ThSettings) -> bool {
     match job.verb {
         Verb::Send | Verb::Control | Verb::Event => true,
         Verb::Put => job.bytes <= settings.immediate.into(),
-        _ => job.is_request(),
+        _ => false,
     }
+}
+
+/// Whether a descriptor needs no data from memory.
+pub(super) fn is_immediate(job: &Job, settings: &ThSettings) -> bool {
+    holds_data(job, settings) || job.is_request()
 }
 
 /// What is left of a collective descriptor behind the node of `job`.
@@ -157,11 +162,17 @@ impl Th {
                 self.engine.full_since = Some(cx.at);
             }
             job.story.pass(if from.is_some() { In::Submission } else { In::Engine }, cx.at);
-            self.engine.units[unit].rest = behind(&job);
-            if is_immediate(&job, &self.settings) {
+            if matches!(from, Some(From::Hdq | From::Sdq)) {
+                let holds_data = holds_data(&job, &self.settings);
+                self.system.check(&mut job, holds_data);
+                self.counts.illegal[0] += u64::from(job.is_illegal);
+            }
+            self.engine.units[unit].rest = behind(&job).filter(|_| !job.is_illegal);
+            if job.is_illegal || is_immediate(&job, &self.settings) {
                 cx.ask(plus(cx.at, self.settings.interval), ThEvent::Ready(unit as u8));
             }
-            let sender = job.is_reliable.then(|| self.connections.open(&job, unit as u8, &self.settings));
+            let is_transfer = job.is_reliable && !job.is_illegal;
+            let sender = is_transfer.then(|| self.connections.open(&job, unit as u8, &self.settings));
             cx.ask(plus(cx.at, self.settings.decode), ThEvent::Decoded(unit as u8, job, sender));
             if from == Some(From::Sdq) {
                 self.fetch(cx);
@@ -186,9 +197,10 @@ impl Th {
         if let Some(sender) = sender {
             self.set_up(cx, sender, &job);
         }
-        if job.verb == Verb::Event {
+        if job.is_illegal || job.verb == Verb::Event {
             let header = job.header(0, job.bytes, job.story);
-            self.raise(cx, job.of.process, header.completion(CompletionKind::Reached), None);
+            let what = if job.is_illegal { CompletionKind::Failed } else { CompletionKind::Reached };
+            self.raise(cx, job.of.process, header.completion(what), None);
         } else if is_immediate(&job, &self.settings) {
             assert!(job.verb != Verb::Send || job.bytes <= MINI_PACKET, "a mini-packet is small: {job:?}");
             self.offer(cx, unit, sender, packet(&job, 0, job.bytes, job.story));
@@ -227,9 +239,9 @@ impl Th {
         }
         while let Some((request, story)) = self.next_request(cx, unit) {
             let transfer = self.engine.asking(unit);
-            let Job { source, bytes, .. } = transfer.job;
+            let Job { source, bytes, is_physical, .. } = transfer.job;
             let page = self.atc.page(source.0, source.1 + transfer.asked);
-            if transfer.page != Some(page) {
+            if !is_physical && transfer.page != Some(page) {
                 transfer.page = Some(page);
                 if self.translate(cx, page, || Waiter::Unit(unit)) != Look::Hit {
                     self.engine.asking(unit).waits = Some(story);

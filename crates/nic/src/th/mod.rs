@@ -120,16 +120,47 @@
 //!
 //! Swaps are not modelled: a process knows its place in the tree and the buffers of its children.
 //!
+//! # Protection and interrupts
+//!
+//! Source: th-express-2.txt sections 2.2.2, 2.2.3 and 4.1; mechanisms 2.5, 2.6 and 2.9.
+//!
+//! 22. **The system software** has set up each process before the start ([`Setup`]): its *key*, its *valid* addresses, whether
+//!     its operations name *physical* ones, and whether it waits by *interrupts*. Each packet but what is said has the key of
+//!     the process that posted its operation. Data of an operation with physical addresses are read and written without a
+//!     translation, at both ends.
+//! 23. **A descriptor is illegal** if its addresses are not physical and not all data that are to be read for it from memory,
+//!     or of a get are to come into it, are at valid addresses. It makes no packet, takes no context, and its unit takes the
+//!     next as if it held its data; of a collective descriptor no further node has a part in it. When it is decoded its process
+//!     gets an event, *failed*.
+//! 24. **A packet is illegal** if its node has no process of that number, if its key is not that of the process, or if its
+//!     addresses are not physical and the data that it brings, or asks for, are not all at valid addresses of that process. It
+//!     is discarded when it has been parsed, also if it is of a transfer, whose receiver takes no note of it. One of a transfer
+//!     that is corrupt is not looked at.
+//! 25. **An error** is recorded in the queue of interrupts (INTQ) if that has a free entry. Then the packet is saved in the
+//!     queue of error packets (EPQ), if that has a free entry too: it is written there with [`REQUEST`] bytes for what it says,
+//!     and its room in the receive buffer is free when that has left the chip; otherwise it is free at once, before what
+//!     follows. Then comes the record. Both queues are in memory, at physical addresses.
+//! 26. **A record** is written, [`RECORD`] bytes, and behind it an interrupt, [`INTERRUPT`] bytes. When memory has that the
+//!     system software handles it: one after the other, each for `interrupt`. When it has handled a quarter of the entries of
+//!     the INTQ, rounded up, since it last did, it writes so to the NIC, a burst of [`DOORBELL`] bytes; then the same for the
+//!     EPQ, of the packets that came with those records.
+//! 27. **A process that sleeps** writes so to the NIC, in one burst of [`DOORBELL`] bytes which costs the processor nothing.
+//!     When the NIC hears it, and an entry of the MPQ or EQ of the process has gone up the bus that it has not seen, there is a
+//!     record for it; otherwise when the next one has, behind that. A record for a process that finds no entry of the INTQ free
+//!     waits for one, without end. When it has been handled, after what that says of queues, the process goes on.
+//!
 //! Time that a packet waits for its transfer to be open, and from when its descriptor was decoded until it is taken to be sent
 //! again, or until DONE is heard for the event that its operation has left, is that of the *connection*.
 //!
 //! What comes of something in no time comes at once, before whatever else has that date.
 
 mod connection;
+mod counts;
 pub mod end_to_end;
 mod engine;
 mod receive;
 mod submission;
+mod system;
 mod theory;
 
 use crate::Place;
@@ -137,13 +168,15 @@ use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
 use crate::host::bus;
 use crate::host::memory::{Address, Memory};
 use crate::host::pcie::PcieSettings;
-use crate::host::program::{Completion, Operation, Program, Submission, Verb};
+use crate::host::program::{Completion, Operation, Program, Setup, Submission, Verb};
 use crate::host::story::Story;
 use crate::host::transfer::{Content, Header, Job};
 use crate::host::{
     AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
     Seen, Surroundings,
 };
+pub use counts::ThCounts;
+
 use connection::{Connections, Saying};
 use end_to_end::{ContextUse, DataTag, Message};
 use engine::Engine;
@@ -152,6 +185,7 @@ use flitway_fabric::Delivery;
 use flitway_wiring::{NodeId, RailId};
 use receive::{Incoming, Receive};
 use submission::Submissions;
+use system::{Record, System};
 
 /// Bytes of a descriptor. Source: OQ-T8.
 pub const DESCRIPTOR: u32 = 128;
@@ -167,6 +201,10 @@ pub const ENTRY_HEAD: u32 = 8;
 pub const REQUEST: u16 = 32;
 /// Bytes of a translation in memory.
 pub const TRANSLATION: u32 = 8;
+/// Bytes of a record of the INTQ: a type, a source and a process. Source: P-TH-080; \[assumed\].
+pub const RECORD: u32 = 16;
+/// Bytes of an interrupt. Source: that of a message-signalled one.
+pub const INTERRUPT: u32 = 4;
 /// Bytes of a control packet: an address and a process, for swaps. Source: \[assumed\].
 pub const CONTROL: u16 = 16;
 /// The most data of a mini-packet in bytes. Source: P-TH-082.
@@ -224,6 +262,11 @@ pub struct ThSettings {
     pub eq: u32,
     /// How long a packet or an event waits for an entry.
     pub hold: Picos,
+    /// Entries of the INTQ, and of the EPQ: none if error packets are not saved.
+    pub intq: u32,
+    pub epq: u32,
+    /// The time in which the system software handles an interrupt.
+    pub interrupt: Picos,
     /// The address translation cache.
     pub atc: AtcSettings,
     /// What is reliable from end to end.
@@ -280,6 +323,14 @@ pub enum ThEvent {
     Triggers(u8, Story),
     /// The MPQ or EQ of a process is known to have so many more free entries.
     Seen(Rings, u8, u32),
+    /// A process sleeps.
+    Sleeps(u8),
+    /// Memory has a record, and its interrupt.
+    Interrupts(Record),
+    /// The system software has handled a record.
+    Handled(Record),
+    /// The INTQ, or the EPQ, is known to have so many more free entries.
+    Taken(SystemRings, u32),
     /// What waits for an entry gives up.
     GivesUp(Rings, u8, u64),
     /// The timer of a sender context may have expired.
@@ -310,6 +361,15 @@ pub enum Rings {
     Eq,
 }
 
+/// A queue in memory that all processes share, and that the system software reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemRings {
+    /// Of records of interrupts.
+    Intq,
+    /// Of error packets.
+    Epq,
+}
+
 /// A packet on its way to a NIC port.
 #[derive(Clone, Copy, Debug)]
 pub struct Outbound {
@@ -338,25 +398,6 @@ pub enum Parcel {
     Data(Box<Content>, Option<DataTag>),
     /// What one end of a reliable transfer says to the other.
     Said(Message),
-}
-
-/// What a NIC has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ThCounts {
-    /// Descriptors carried out, by HDQ and by SDQ, and requests.
-    pub descriptors: [u64; 3],
-    /// Control packets that have come, data that count as one among them, and those that came before somebody waited for them.
-    pub controls: [u64; 2],
-    /// Reads of descriptors.
-    pub fetches: u64,
-    /// Packets sent.
-    pub packets: u64,
-    /// Packets that waited in the NIC port for room in the receive buffer.
-    pub held: u64,
-    /// Mini-packets that waited for an entry of an MPQ, and events for one of an EQ.
-    pub waited: [u64; 2],
-    /// Those that were dropped.
-    pub dropped: [u64; 2],
 }
 
 /// What reads are for: it is in the low bits of their tags.
@@ -405,6 +446,7 @@ pub struct Th {
     receive: Receive,
     atc: Atc<Waiter>,
     connections: Connections,
+    system: System,
     counts: ThCounts,
 }
 
@@ -422,6 +464,7 @@ impl Th {
             receive: Receive::new(settings, processes),
             atc: Atc::new(settings.atc),
             connections: Connections::new(&settings.end_to_end),
+            system: System::new(settings, processes),
             counts: ThCounts::default(),
         }
     }
@@ -522,6 +565,15 @@ impl Device for Th {
         self.submissions.post(cx, process, post, &self.settings)
     }
 
+    fn admit(&mut self, process: u8, setup: Setup) {
+        self.system.admit(process, setup);
+    }
+
+    fn sleeps(&mut self, cx: &mut ThContext<'_>, process: u8) {
+        let there = cx.bus.write(cx.at, DOORBELL);
+        cx.ask(there, ThEvent::Sleeps(process));
+    }
+
     fn handle(&mut self, cx: &mut ThContext<'_>, event: ThEvent) {
         match event {
             ThEvent::Burst(queue, post, left) => self.submissions.burst(cx, queue, post, left),
@@ -550,6 +602,10 @@ impl Device for Th {
             ThEvent::Freed(bytes) => self.freed(cx, bytes),
             ThEvent::Seen(ring, process, entries) => self.entries_free(cx, ring, process, entries),
             ThEvent::GivesUp(ring, process, number) => self.gives_up(cx, ring, process, number),
+            ThEvent::Sleeps(process) => self.process_sleeps(cx, process),
+            ThEvent::Interrupts(record) => self.interrupts(cx, record),
+            ThEvent::Handled(record) => self.handled(cx, record),
+            ThEvent::Taken(ring, entries) => self.taken(cx, ring, entries),
             ThEvent::SenderTimer(sender) => self.sender_due(cx, sender),
             ThEvent::ReceiverTimer(receiver) => self.receiver_due(cx, receiver),
             ThEvent::BackedOff(sender) => self.backed_off(cx, sender),
@@ -584,30 +640,17 @@ impl Device for Th {
 
     fn is_idle(&self) -> bool {
         let is_idle = self.submissions.is_idle() && self.engine.is_idle() && self.receive.is_idle();
-        is_idle && self.atc.is_idle() && self.connections.is_idle()
+        is_idle && self.atc.is_idle() && self.connections.is_idle() && self.system.is_idle()
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let ThCounts { descriptors, controls, fetches, packets, held, waited, dropped } = self.counts;
-        let [of_hdqs, of_sdqs, requests] = descriptors;
         let AtcCounts { hits, misses, replaced } = self.atc.counts();
-        let mut all = vec![
-            ("descriptors of HDQs", of_hdqs),
-            ("descriptors of SDQs", of_sdqs),
-            ("requests of other nodes", requests),
-            ("control packets", controls[0]),
-            ("control packets kept until they were waited for", controls[1]),
-            ("reads of descriptors", fetches),
-            ("packets sent", packets),
-            ("packets held in the NIC port", held),
-            ("mini-packets that waited for an entry", waited[0]),
-            ("events that waited for an entry", waited[1]),
-            ("mini-packets dropped", dropped[0]),
-            ("events dropped", dropped[1]),
+        let mut all = self.counts.named().to_vec();
+        all.extend([
             ("translations in the ATC", hits),
             ("translations read from memory", misses),
             ("translations replaced", replaced),
-        ];
+        ]);
         all.extend(self.connections.counts.named());
         all
     }

@@ -2,8 +2,8 @@
 
 use super::end_to_end::{DataTag, Message};
 use super::{
-    DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Parcel, Rings, Th, ThContext, ThEvent,
-    ThSettings, Waiter,
+    DOORBELL, ENTRY_HEAD, EQ_PAGE, EVENT, Header, Job, MPQ_PAGE, Parcel, Record, Rings, Th, ThContext,
+    ThEvent, ThSettings, Waiter,
 };
 use crate::host::atc::{Look, Page};
 use crate::host::buffer::ReceiveBuffer;
@@ -129,6 +129,11 @@ impl Th {
         let Incoming { from, parcel, payload, is_corrupt } = incoming;
         match parcel {
             Parcel::Said(message) => self.parsed_saying(cx, from, &message, is_corrupt, payload),
+            Parcel::Data(content, tag)
+                if !(is_corrupt && tag.is_some() || self.system.allows(&content.header)) =>
+            {
+                self.discard_illegal(cx, payload);
+            }
             Parcel::Data(content, None) => self.deal(cx, *content, payload, None),
             Parcel::Data(content, Some(tag)) => {
                 if self.data_come(cx, tag, !is_corrupt) {
@@ -171,7 +176,8 @@ impl Th {
             }
             Carries::Put | Carries::Answer => {
                 let page = self.atc.page(process, byte);
-                self.write_to(cx, page, write(WriteKind::Data(header)));
+                let write = write(WriteKind::Data(header));
+                if header.is_physical { self.write(cx, write) } else { self.write_to(cx, page, write) }
             }
             Carries::Control => {
                 self.keep(process, story);
@@ -285,6 +291,9 @@ impl Th {
         self.receive.told[usize::from(process)].push_back(ring);
         completion.story.pass(Unit::Bus, visible);
         cx.tell(visible, process, completion);
+        if self.system.wakes(process) {
+            self.record(cx, Record::Wakes(process));
+        }
     }
 
     /// Data of an operation are on their way into memory, where they are `visible` then; when all are, its process gets an
@@ -322,6 +331,11 @@ impl Th {
             self.refuse(cx, write.tag, ring);
             self.freed(cx, write.payload);
         }
+    }
+
+    /// Whether an entry of a queue of `process` has gone up the bus that it has not seen.
+    pub(super) fn has_told(&self, process: u8) -> bool {
+        !self.receive.told[usize::from(process)].is_empty()
     }
 
     /// A process has seen what it was told next.

@@ -40,6 +40,10 @@ pub(super) struct Job {
     pub(super) collective: Collective,
     /// To how many nodes it goes in all.
     pub(super) nodes: u64,
+    /// The key of the process that has posted it, whether its addresses are physical, and whether it is illegal.
+    pub(super) key: u32,
+    pub(super) is_physical: bool,
+    pub(super) is_illegal: bool,
 }
 
 impl Job {
@@ -60,6 +64,9 @@ impl Job {
             again: None,
             collective: operation.collective,
             nodes: u64::from(operation.collective.further) + 1,
+            key: 0,
+            is_physical: false,
+            is_illegal: false,
         }
     }
 }
@@ -128,8 +135,11 @@ impl Unit {
 impl Host {
     /// `unit` takes a descriptor.
     pub(super) fn take(&mut self, unit: usize, descriptor: Descriptor) {
-        let Descriptor { job, mut story, .. } = descriptor;
+        let Descriptor { mut job, mut story, by, .. } = descriptor;
         story.pass(Part::Submission, self.around.at);
+        if by.is_some() {
+            self.is_taken_of_its_process(&mut job);
+        }
         self.carry_out(unit, job, story);
     }
 
@@ -144,7 +154,7 @@ impl Host {
         if self.units[..self.settings.units as usize].iter().all(|unit| unit.is_busy) {
             self.all_busy_since = Some(self.around.at.0);
         }
-        if job.is_reliable {
+        if job.is_reliable && !job.is_illegal {
             self.take_context(unit, &mut job);
         }
         let decoded = self.around.after(self.settings.decode);
@@ -158,6 +168,7 @@ impl Host {
     /// Whether a descriptor neither holds its data nor asks for data.
     pub(super) fn is_transfer(&self, job: &Job) -> bool {
         match job.verb {
+            _ if job.is_illegal => false,
             Verb::Send | Verb::Control | Verb::Event => false,
             Verb::Put => job.bytes > self.settings.immediate.into(),
             _ => job.is_answer,
@@ -180,6 +191,11 @@ impl Host {
         if self.is_transfer(&job) {
             self.units[unit].asking = Some(Transfer::of(job, story));
             self.ask_for_data(unit);
+            return;
+        }
+        if job.is_illegal {
+            let failed = completion(CompletionKind::Failed, job.name, job.bytes, story);
+            self.begin_event(job.name.1, failed, None);
             return;
         }
         if job.verb == Verb::Event {
@@ -218,6 +234,8 @@ impl Host {
             of: job.bytes,
             back: job.here,
             triggers: job.collective.triggers,
+            key: job.key,
+            is_physical: job.is_physical,
         }
     }
 
@@ -265,7 +283,7 @@ impl Host {
             }
             transfer.story.pass(Part::Engine, self.around.at);
             let page = (from.process, from.byte / self.settings.atc.page);
-            if transfer.page != Some(page) {
+            if transfer.page != Some(page) && !transfer.job.is_physical {
                 transfer.page = Some(page);
                 transfer.waits = true;
                 if !self.atc.look(page) {

@@ -9,6 +9,7 @@ mod engine;
 mod processor;
 mod receive;
 mod submission;
+mod system;
 mod translation;
 
 use crate::host::model::{Around, Model, Modelled};
@@ -30,6 +31,7 @@ use flitway_wiring::{NodeId, RailId};
 use processor::Processor;
 use receive::{Arrived, Ring};
 use submission::{Descriptor, Queue};
+use system::{Record, System};
 use translation::Waiter;
 
 /// What a packet says.
@@ -71,6 +73,9 @@ struct Header {
     back: Address,
     /// The data count as a control packet.
     triggers: bool,
+    /// The key of the process that has posted the operation, and whether its addresses are physical.
+    key: u32,
+    is_physical: bool,
 }
 
 /// What is due.
@@ -120,6 +125,17 @@ enum Due {
     ReceiverTimer(ContextUse),
     /// A sender has backed off.
     BackedOff(ContextUse),
+    /// The NIC hears that a process sleeps.
+    Sleeps(u8),
+    /// Memory has a record of the INTQ, and its interrupt.
+    Recorded(Record),
+    /// The system software has handled one.
+    Handled(Record),
+    /// The NIC knows that so many entries of the INTQ are free, or of the EPQ.
+    FreeOfRecords(u32),
+    FreeOfPackets(u32),
+    /// A process that sleeps is woken.
+    Wakes(u8),
 }
 
 /// A host with its NIC and its programs.
@@ -170,6 +186,7 @@ struct Host {
     rings: Vec<[receive::RingState; 2]>,
     atc: Translations<Waiter>,
     connections: Connections,
+    system: System,
     counts: ThCounts,
 }
 
@@ -212,6 +229,7 @@ pub fn host(
         rings: (0..processes).map(|_| receive::rings(settings)).collect(),
         atc: Translations::new(&settings.atc),
         connections: Connections::new(settings),
+        system: System::new(settings, processes),
         counts: ThCounts::default(),
     };
     (0..processes).for_each(|process| host.around.ask(Picos(0), Due::Free(process as u8)));
@@ -259,6 +277,12 @@ impl Model for Host {
             Due::SenderTimer(sender) => self.sender_date(sender),
             Due::ReceiverTimer(receiver) => self.receiver_date(receiver),
             Due::BackedOff(sender) => self.backed_off(sender),
+            Due::Sleeps(process) => self.hears_of_sleep(process),
+            Due::Recorded(record) => self.recorded(record),
+            Due::Handled(record) => self.handled(record),
+            Due::FreeOfRecords(count) => self.records_taken(count),
+            Due::FreeOfPackets(count) => self.system.packets.free += count,
+            Due::Wakes(process) => self.wake(process, self.settings.interrupt),
         }
     }
 
@@ -275,26 +299,14 @@ impl Model for Host {
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
-        let ThCounts { descriptors, controls, fetches, packets, held, waited, dropped } = self.counts;
         let AtcCounts { hits, misses, replaced } = self.atc.counts;
         let now_busy = self.all_busy_since.map_or(0, |since| at.0 - since);
-        let mut nic = vec![
-            ("descriptors of HDQs", descriptors[0]),
-            ("descriptors of SDQs", descriptors[1]),
-            ("requests of other nodes", descriptors[2]),
-            ("control packets", controls[0]),
-            ("control packets kept until they were waited for", controls[1]),
-            ("reads of descriptors", fetches),
-            ("packets sent", packets),
-            ("packets held in the NIC port", held),
-            ("mini-packets that waited for an entry", waited[0]),
-            ("events that waited for an entry", waited[1]),
-            ("mini-packets dropped", dropped[0]),
-            ("events dropped", dropped[1]),
+        let mut nic = self.counts.named().to_vec();
+        nic.extend([
             ("translations in the ATC", hits),
             ("translations read from memory", misses),
             ("translations replaced", replaced),
-        ];
+        ]);
         nic.extend(self.connections.counts());
         HostCounts {
             bus: self.bus.counts,
@@ -317,5 +329,6 @@ impl Model for Host {
             && self.rings.iter().flatten().all(receive::RingState::is_idle)
             && self.atc.is_idle()
             && self.connections.is_idle()
+            && self.system.waiting.is_empty()
     }
 }

@@ -3,7 +3,7 @@
 use super::submission::Descriptor;
 use super::{Completion, Due, Host, Operation, Part, Program, Ring, Story};
 use flitway_engine::Picos;
-use flitway_nic::host::program::Submission;
+use flitway_nic::host::program::{Submission, Waits};
 use flitway_nic::th::end_to_end::ContextUse;
 
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(super) struct Processor {
     free: Picos,
     /// It waits for room in its queue.
     waits: bool,
+    /// It sleeps until an interrupt.
+    sleeps: bool,
     /// The number of the next operation.
     next: u64,
     /// Picoseconds in which it was busy.
@@ -35,7 +37,17 @@ enum Task {
 impl Processor {
     pub(super) fn new(program: Box<dyn Program>, hdq_room: u32, sdq_room: u32) -> Self {
         let todo = vec![Task::Begin];
-        Processor { program, todo, free: Picos(0), waits: false, next: 0, busy: 0, hdq_room, sdq_room }
+        Processor {
+            program,
+            todo,
+            free: Picos(0),
+            waits: false,
+            sleeps: false,
+            next: 0,
+            busy: 0,
+            hdq_room,
+            sdq_room,
+        }
     }
 
     fn act(&mut self, at: Picos, completion: Option<&Completion>) {
@@ -86,7 +98,14 @@ impl Host {
     pub(super) fn next_task(&mut self, process: u8) {
         let (at, poll) = (self.around.at, self.settings.host.poll);
         let processor = self.processor(process);
-        if processor.waits || processor.free > at || processor.todo.is_empty() {
+        if processor.waits || processor.free > at || processor.sleeps {
+            return;
+        }
+        if processor.todo.is_empty() {
+            if processor.program.setup().waits == Waits::Sleeping {
+                processor.sleeps = true;
+                self.says_it_sleeps(process);
+            }
             return;
         }
         match processor.todo.remove(0) {
@@ -108,6 +127,22 @@ impl Host {
             }
             Task::Wait(descriptor) => self.try_to_post(process, descriptor),
         }
+    }
+
+    /// The system software has handled the interrupt for a process that sleeps, for `time`.
+    pub(super) fn wake(&mut self, process: u8, time: Picos) {
+        let at = self.around.at;
+        let processor = self.processor(process);
+        assert!(processor.sleeps, "one that sleeps is woken once");
+        processor.sleeps = false;
+        processor.busy += time.0;
+        for task in &mut processor.todo {
+            match task {
+                Task::See(_, completion) => completion.story.pass(Part::Interrupt, at),
+                _ => panic!("a process that sleeps has nothing else to do"),
+            }
+        }
+        self.next_task(process);
     }
 
     fn try_to_post(&mut self, process: u8, mut descriptor: Descriptor) {

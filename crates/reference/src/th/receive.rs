@@ -139,7 +139,9 @@ impl Host {
                 self.has_left_buffer(self.settings.end_to_end.control.into());
             }
             Parcel::Data(content) => {
-                if content.tag.is_none_or(|tag| self.accepts(tag, is_intact)) {
+                if (is_intact || content.tag.is_none()) && !self.is_legal(&content.header) {
+                    self.discard(self.room(&content));
+                } else if content.tag.is_none_or(|tag| self.accepts(tag, is_intact)) {
                     self.accepted(*content);
                 } else {
                     self.has_left_buffer(self.room(&content));
@@ -162,7 +164,8 @@ impl Host {
                 let (node, here, there) = (name.0, to, back);
                 let (is_answer, tells_left, is_reliable) = (true, false, content.tag.is_some());
                 let (sender, begin, end, again) = (None, 0, bytes, None);
-                let (collective, nodes) = (Collective::default(), 1);
+                let (collective, nodes, is_illegal) = (Collective::default(), 1, false);
+                let Header { key, is_physical, .. } = content.header;
                 let job = Job {
                     name,
                     is_answer,
@@ -179,6 +182,9 @@ impl Host {
                     again,
                     collective,
                     nodes,
+                    key,
+                    is_physical,
+                    is_illegal,
                 };
                 self.sources
                     .last_mut()
@@ -244,6 +250,7 @@ impl Host {
 
     /// A process has seen an entry.
     pub(super) fn entry_seen(&mut self, process: u8, ring: Ring) {
+        self.system.unseen[usize::from(process)] -= 1;
         let state = self.ring(process, ring);
         state.seen += 1;
         if state.seen * 4 >= state.entries {
@@ -254,6 +261,12 @@ impl Host {
     }
 
     fn translate_and_write(&mut self, write: Write) {
+        if let Write::Data(content) = &write
+            && content.header.is_physical
+        {
+            self.write_translated(write);
+            return;
+        }
         let page = match &write {
             Write::Mini(content) => (content.header.to.process, PAGES[0]),
             Write::Event(process, ..) => (*process, PAGES[1]),
@@ -279,6 +292,7 @@ impl Host {
                 let completion = completion(CompletionKind::Received, header.name, header.of, story);
                 let receiver = tag.map(|tag| tag.receiver);
                 self.around.ask(visible, Due::Visible(header.to.process, Ring::Mpq, completion, receiver));
+                self.has_come(header.to.process);
             }
             Write::Data(content) => {
                 let visible = self.post_data(&content, 0);
@@ -295,6 +309,7 @@ impl Host {
                 completion.story.pass(Part::Bus, visible);
                 let receiver = tag.map(|tag| tag.receiver);
                 self.around.ask(visible, Due::Visible(process, Ring::Eq, completion, receiver));
+                self.has_come(process);
             }
         }
     }

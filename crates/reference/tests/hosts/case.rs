@@ -8,13 +8,16 @@ use flitway_fabric::observer::component_at;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::elan4::ElanSettings;
 use flitway_nic::host::bus::{BusSettings, Reference};
-use flitway_nic::host::program::{Collective, Completion, CountedEvent, Operation, Program, Submission};
+use flitway_nic::host::program::{
+    Collective, Completion, CountedEvent, Operation, Program, Setup, Submission,
+};
 use flitway_nic::nap::{self as dawning, NapSettings};
 use flitway_nic::th::{MINI_PACKET, ThSettings};
 use flitway_switch::{AnyFabric, SwitchSettings};
 use flitway_wiring::routing::{Routing, RoutingKind};
 use flitway_wiring::topology::{Topology, TopologySettings};
 use flitway_wiring::{Groups, NodeId, RailId};
+use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use flitway_nic::host::program::Verb;
@@ -70,8 +73,11 @@ pub(crate) enum Nic {
     Nap(NapSettings),
 }
 
+/// A node, a process there, and its valid addresses.
+type ValidOf = ((usize, usize), Vec<Range<u64>>);
+
 /// What a process does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     /// At the start.
     start: Vec<Operation>,
@@ -79,6 +85,8 @@ pub(crate) struct Plan {
     then: Vec<Operation>,
     /// Its counted events.
     events: Vec<CountedEvent>,
+    /// What the system software has set up for it.
+    setup: Setup,
 }
 
 impl Plan {
@@ -195,12 +203,14 @@ impl Case {
                     };
                     (0..count).map(one).collect()
                 };
-                Plan { start: operations(dice), then: operations(dice), events: Vec::new() }
+                Plan { start: operations(dice), then: operations(dice), ..Plan::default() }
             };
             (0..processes[node as usize]).map(plan).collect()
         });
         let mut plans: Vec<Vec<Plan>> = plans.collect();
         match &mut nic {
+            // What is reliable and illegal is never done, and patient ends would try for ever.
+            Nic::Th(_) if !(are_apart && is_reliable) && dice.one_in(2) => th::protect(dice, &mut plans),
             Nic::Th(_) => {}
             Nic::Elan4(of) => elan4::add_events(dice, of, &mut plans, are_apart.then_some(&mut next)),
             Nic::Nap(settings) => *settings = nap::divided(dice, *settings, &plans),
@@ -263,6 +273,62 @@ impl Case {
         (place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
     }
 
+    /// What the system software has set up for a process, if there is one of that number.
+    fn setup(&self, node: u32, process: u8) -> Option<&Setup> {
+        self.plans[node as usize].get(usize::from(process)).map(|plan| &plan.setup)
+    }
+
+    /// Whether an operation of a process is carried out, as far as keys and addresses go. `None` if it names a process that is
+    /// not there, or perhaps in part.
+    pub(crate) fn is_carried_out(&self, operation: &Operation, (node, process): (u32, u8)) -> Option<bool> {
+        let own = self.setup(node, process)?;
+        let other = self.setup(operation.node.0, operation.process)?;
+        let has = |setup: &Setup, from: u64| {
+            let is_in = |range: &Range<u64>| range.start <= from && from + operation.bytes <= range.end;
+            setup.valid.as_ref().is_none_or(|valid| valid.iter().any(is_in))
+        };
+        let names_none = operation.verb == Verb::Send || own.is_physical;
+        let is_valid = names_none || has(own, operation.here) && has(other, operation.there);
+        if own.key == other.key { is_valid.then_some(true) } else { Some(false) }
+    }
+
+    /// Whether memory has not been written to where that is not valid, unless operations name physical addresses. A process
+    /// takes what it is sent to its place itself.
+    pub(crate) fn has_kept_what_is_not_valid(&self, outcome: &Outcome) -> bool {
+        let sends = self.plans.iter().flatten().flat_map(Plan::operations).filter(|it| it.verb == Verb::Send);
+        let sends: Vec<Operation> = sends.copied().collect();
+        self.valid().into_iter().all(|((node, process), mut valid)| {
+            let to_it =
+                sends.iter().filter(|it| (it.node.index(), usize::from(it.process)) == (node, process));
+            valid.extend(to_it.map(|it| it.there..it.there + it.bytes));
+            let memory = outcome.nodes[node].memory[process].iter();
+            (0..).zip(memory).all(|(byte, is)| {
+                valid.iter().any(|range| range.contains(&byte))
+                    || *is == self.first_byte(node as u32, process as u8, byte)
+            })
+        })
+    }
+
+    /// Whether the system software has set up something for processes.
+    pub(crate) fn is_protected(&self) -> bool {
+        self.plans.iter().flatten().any(|plan| plan.setup != Setup::default())
+    }
+
+    /// The valid addresses of processes that have others too, by node and process, where no operation names physical ones.
+    fn valid(&self) -> Vec<ValidOf> {
+        let mut all = Vec::new();
+        for (node, plans) in self.plans.iter().enumerate() {
+            for (process, Plan { setup, .. }) in plans.iter().enumerate() {
+                match &setup.valid {
+                    _ if setup.is_physical => return Vec::new(),
+                    Some(valid) => all.push(((node, process), valid.to_vec())),
+                    None => {}
+                }
+            }
+        }
+        all
+    }
+
     /// The operations that were posted, by node, process and number.
     pub(crate) fn posted(&self, outcome: &Outcome) -> Vec<((u32, u8, u64), Operation)> {
         let mut all = Vec::new();
@@ -294,8 +360,13 @@ impl Case {
                 let (start, then) = (plan.start.len(), plan.then.len());
                 if start + then > 1 {
                     let mut case = self.clone();
-                    let Plan { events, .. } = plan.clone();
-                    case.plans[node][process] = Plan { start: Vec::new(), then: Vec::new(), events };
+                    let plan = plan.clone();
+                    case.plans[node][process] = Plan { start: Vec::new(), then: Vec::new(), ..plan };
+                    all.push(case);
+                }
+                if plan.setup != Setup::default() {
+                    let mut case = self.clone();
+                    case.plans[node][process].setup = Setup::default();
                     all.push(case);
                 }
                 for place in (0..start + then).rev() {
@@ -455,6 +526,10 @@ impl Program for Script {
 
     fn events(&self) -> Vec<CountedEvent> {
         self.plan.events.clone()
+    }
+
+    fn setup(&self) -> Setup {
+        self.plan.setup.clone()
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

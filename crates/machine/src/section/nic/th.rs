@@ -42,6 +42,10 @@ const PAGE: &[&str] = &[
      waits for that.",
     "Full queues. A mini-packet that finds its MPQ full, or an event its EQ, waits in the NIC, and is dropped after `nic.hold` \
      (OQ-T7). A full receive buffer keeps packets in the NIC port, which presses back into the network.",
+    "Protection. Each process has a key, and its packets have it too; what is for a process that has another key, or for an address \
+     that the system software has not set up for it, is discarded, recorded in a queue (INTQ), and saved in another (EPQ) for the \
+     system software. A descriptor whose own addresses are not valid comes back as an event (sections 2.2.2, 2.2.3, 4.1). A process \
+     that sleeps is woken by an interrupt (`nic.interrupt`), which goes through the INTQ.",
     "Reliable operations. With `reliable=yes` (`flitway explain put`) a connection is set up before each transfer, which has a \
      context at both ends (sections 2.2.3 and 4.2.4); each packet has a number and a CRC of its own, and what is lost, or was \
      corrupted where no link saw it, is sent again. A get is two transfers. Who finds no context waits: a queue of descriptors at \
@@ -122,6 +126,18 @@ settings! {
     /// Time that a mini-packet or an event waits for an entry before it is dropped.
     HOLD = "nic.hold", time(), default("10 us"), for OF_TH, source("OQ-T7");
 
+    /// Entries of the queue of records that the system software reads (INTQ), one for each interrupt.
+    INTQ = "nic.intq", count(1, 1 << 20), default(64), for OF_TH,
+        source("[assumed]; the queue: th-express-2.txt section 4.1.2 (P-TH-079, P-TH-080)");
+
+    /// Entries of the queue of error packets (EPQ); 0 if they are not saved.
+    EPQ = "nic.epq", count(0, 1 << 20), default(64), for OF_TH,
+        source("[assumed]; the queue: th-express-2.txt section 4.1.2 (P-TH-081)");
+
+    /// Time in which the system software handles an interrupt: from when memory has its record until the process that it is for
+    /// goes on.
+    INTERRUPT = "nic.interrupt", time(), default("2 us"), for OF_TH, source("[assumed]; the paper gives none");
+
     /// Translations that the address translation cache (ATC) holds.
     ATC_ENTRIES = "nic.atc.entries", count(1, 1 << 24), default(1_048_576), for OF_TH,
         source("th-express-2.txt section 2.2.2 (P-TH-041)");
@@ -198,6 +214,9 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
         mpq: values.count(&MPQ)?,
         eq: values.count(&EQ)?,
         hold: time(&HOLD)?,
+        intq: values.count(&INTQ)?,
+        epq: values.count(&EPQ)?,
+        interrupt: time(&INTERRUPT)?,
         atc: atc?,
         end_to_end: end_to_end(values)?,
         mtu: mtu?,

@@ -82,15 +82,11 @@ impl Case {
         };
         let all = |verb, process, first: u64| {
             let operation = |number: u64| operation(verb, Submission::Sten, 1, process, first + number);
-            Plan { start: (0..40).map(operation).collect(), then: Vec::new(), events: Vec::new() }
+            Plan { start: (0..40).map(operation).collect(), ..Plan::default() }
         };
         // It is busy with that for so long.
-        let busy = Plan {
-            start: vec![operation(Verb::Put, Submission::Dma, 2, 0, 0)],
-            then: Vec::new(),
-            events: Vec::new(),
-        };
-        let nothing = || Plan { start: Vec::new(), then: Vec::new(), events: Vec::new() };
+        let busy = Plan { start: vec![operation(Verb::Put, Submission::Dma, 2, 0, 0)], ..Plan::default() };
+        let nothing = Plan::default;
         let plans = vec![
             vec![all(Verb::Send, 0, 0), all(Verb::Put, 1, 0)],
             vec![busy, nothing()],

@@ -1,16 +1,112 @@
 //! Random settings of the NIC of TH Express-2, and what its processes ask it for.
 
-use super::{Breaks, Dice, OPERATIONS, PROCESSES, chips, with_latencies};
+use super::{Breaks, Case, Dice, Kind, Nic, OPERATIONS, PROCESSES, Plan, chips, with_latencies};
 use flitway_engine::Picos;
+use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::LinkErrors;
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::Reference;
 use flitway_nic::host::pcie::PcieSettings;
-use flitway_nic::host::program::{Collective, Operation, Submission, Verb};
+use flitway_nic::host::program::{Collective, Operation, Setup, Submission, Verb, Waits};
 use flitway_nic::th::{EndToEndSettings, ThSettings};
 use flitway_switch::SwitchSettings;
 use flitway_switch::tiled::RetrySettings;
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::TopologySettings;
+
+/// About those of TH Express-2.
+const USUAL: ThSettings = ThSettings {
+    host: HostSettings {
+        bus: PcieSettings {
+            lanes: 16,
+            generation: 3,
+            payload: 256,
+            overhead: 26,
+            read_request: 512,
+            reads: 32,
+            write_latency: Picos(180_000),
+            burst: 64,
+            burst_time: Picos(20_000),
+            post_latency: Picos(150_000),
+            read_latency: Picos(300_000),
+            cached_read_latency: Picos(200_000),
+        },
+        poll: Picos(70_000),
+    },
+    store: Picos(20_000),
+    hdqs: 8,
+    hdq_depth: 16,
+    sdqs: 32,
+    sdq_depth: 256,
+    sdq_groups: 8,
+    group_room: 16,
+    fetch: 4,
+    units: 4,
+    decode: Picos(80_000),
+    interval: Picos(10_000),
+    unit_buffer: 8_192,
+    immediate: 96,
+    transmit: Picos(30_000),
+    port_packets: 16,
+    receive: Picos(30_000),
+    parse: Picos(60_000),
+    receive_buffer: 32_768,
+    mpq: 1024,
+    eq: 1024,
+    hold: Picos(10_000_000),
+    intq: 8,
+    epq: 4,
+    interrupt: Picos(2_000_000),
+    atc: AtcSettings { entries: 64, ways: 8, page: 4_096, misses: 16, is_preloaded: false },
+    end_to_end: EndToEndSettings {
+        senders: 256,
+        receivers: 256,
+        timeout: Picos(50_000_000),
+        back_off: [Picos(2_000_000), Picos(32_000_000)],
+        tries: 100,
+        control: 16,
+        overhead: 8,
+    },
+    mtu: 256,
+};
+
+impl Case {
+    /// Process 0 of node 0 puts data into the memory of process 0 of node 1, and that of node 2 into process 1 of node 1, whose
+    /// key it does not have, if it `errs`.
+    pub(crate) fn of_an_errant_process(errs: bool) -> Case {
+        let mut dice = Dice { stream: Stream::new(7, 0, Purpose::Test), is_coarse: false };
+        let puts = |process| {
+            let put = move |number: u64| Operation {
+                verb: Verb::Put,
+                node: NodeId(1),
+                process,
+                bytes: 8,
+                here: 8 * number,
+                there: 8 * number,
+                by: Submission::Sdq,
+                tells_left: false,
+                is_reliable: false,
+                event: None,
+                collective: Collective::default(),
+            };
+            Plan { start: (0..200).map(put).collect(), ..Plan::default() }
+        };
+        let errant = Plan { setup: Setup { key: u32::from(errs), ..Setup::default() }, ..puts(1) };
+        Case {
+            nic: Nic::Th(USUAL),
+            chip: chips::chip(dice.below(1), USUAL.mtu),
+            topology: TopologySettings::Single { nodes: 3 },
+            errors: LinkErrors::default(),
+            rails: 1,
+            cycles: (1_000_000_000, 3),
+            are_apart: true,
+            may_last: false,
+            plans: vec![vec![puts(0)], vec![Plan::default(), Plan::default()], vec![errant]],
+            ..Case::of(Kind::Elan4, 7)
+        }
+    }
+}
 
 /// What a process asks for, and how.
 pub(super) fn what(
@@ -70,6 +166,9 @@ pub(super) fn settings(dice: &mut Dice, are_patient: bool) -> ThSettings {
         receive_buffer: mtu + dice.pick(&[0, 0, 1, 100, 1_000, 32_768]),
         mpq: dice.pick(&[1, 1, 2, 3, 4, 5, 8, 64]),
         eq: dice.pick(&[1, 1, 2, 3, 4, 5, 8, 64]),
+        intq: dice.pick(&[1, 1, 2, 3, 5, 64]),
+        epq: dice.pick(&[0, 1, 2, 5, 64]),
+        interrupt: Picos(dice.time().0 * dice.pick(&[1, 8, 64])),
         hold: Picos(dice.pick(&[0, 16_000, 100_000, 1_000_000, 10_000_000])),
         atc: AtcSettings {
             entries: ways * dice.between(1, 4),
@@ -99,6 +198,33 @@ fn end_to_end(dice: &mut Dice, are_patient: bool) -> EndToEndSettings {
         tries: if are_patient { u32::MAX } else { dice.pick(&[0, 1, 3, 10]) },
         control: dice.pick(&[8, 16, 64]),
         overhead: dice.pick(&[1, 8, 8]),
+    }
+}
+
+/// What the system software has set up for processes: two keys, of which one is that of most, valid addresses, which operations
+/// often miss, physical ones, and interrupts. Some operations name a process that is not there.
+pub(super) fn protect(dice: &mut Dice, plans: &mut [Vec<Plan>]) {
+    let [keys, addresses, sleeps] = [dice.one_in(2), dice.one_in(2), dice.one_in(2)];
+    let is_physical = dice.one_in(4);
+    let counts: Vec<usize> = plans.iter().map(Vec::len).collect();
+    for plan in plans.iter_mut().flatten() {
+        let range = |dice: &mut Dice| {
+            let from = dice.below(4_000);
+            from..from + dice.pick(&[1, 96, 2_000, 9_000])
+        };
+        let has_all = !addresses || dice.one_in(2);
+        let valid = (!has_all).then(|| (0..dice.between(0, 3)).map(|_| range(dice)).collect());
+        plan.setup = Setup {
+            key: u32::from(keys && dice.one_in(3)),
+            valid,
+            is_physical: is_physical && dice.one_in(2),
+            waits: if sleeps && dice.one_in(2) { Waits::Sleeping } else { Waits::Polling },
+        };
+        for operation in plan.start.iter_mut().chain(&mut plan.then) {
+            if keys && operation.collective.further == 0 && dice.one_in(8) {
+                operation.process = counts[operation.node.index()] as u8;
+            }
+        }
     }
 }
 

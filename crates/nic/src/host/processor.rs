@@ -1,0 +1,86 @@
+//! A processor, and what it has to do.
+
+use super::Post;
+use super::program::{Completion, Operation, Program, Waits};
+use super::story::Unit;
+use flitway_engine::Picos;
+use std::collections::VecDeque;
+
+/// A processor, with the process that runs on it.
+#[derive(Debug)]
+pub(super) struct Processor {
+    pub(super) program: Box<dyn Program>,
+    /// What it has to do, the first first.
+    pub(super) todo: VecDeque<Task>,
+    /// When it is free.
+    pub(super) free: Picos,
+    /// It waits to post what comes first.
+    pub(super) waits: bool,
+    /// How its process finds out what comes, and whether it sleeps.
+    pub(super) by: Waits,
+    pub(super) is_asleep: bool,
+    /// The number of the next operation.
+    pub(super) number: u64,
+    /// Picoseconds in which it was busy, or waited to post.
+    pub(super) busy: u64,
+}
+
+/// What a processor does next.
+#[derive(Debug)]
+pub(super) enum Task {
+    Begin,
+    See(Completion),
+    Post(Operation),
+    /// The same, when it has been tried before.
+    Again(Post),
+    /// A step that its library has added.
+    Step(Post),
+}
+
+impl Processor {
+    /// One on which `program` begins.
+    pub(super) fn new(program: Box<dyn Program>) -> Self {
+        Processor {
+            by: program.setup().waits,
+            is_asleep: false,
+            program,
+            todo: VecDeque::from([Task::Begin]),
+            free: Picos(0),
+            waits: false,
+            number: 0,
+            busy: 0,
+        }
+    }
+
+    /// What it does next; while it waits to post, only what it sees then, if it does.
+    pub(super) fn next(&mut self, sees_while_waiting: bool) -> Option<Task> {
+        if !self.waits {
+            return self.todo.pop_front();
+        }
+        let first = self.todo.iter().position(|task| matches!(task, Task::See(_)));
+        first.filter(|_| sees_while_waiting).and_then(|place| self.todo.remove(place))
+    }
+
+    /// It has nothing to do now: whether it sleeps from now on.
+    pub(super) fn falls_asleep(&mut self) -> bool {
+        self.is_asleep = self.by == Waits::Sleeping && !self.waits;
+        self.is_asleep
+    }
+
+    /// An interrupt that has been handled in `time` wakes it.
+    pub(super) fn wake(&mut self, at: Picos, time: Picos) {
+        self.is_asleep = false;
+        self.busy += time.0;
+        for task in &mut self.todo {
+            if let Task::See(completion) = task {
+                completion.story.pass(Unit::Interrupt, at);
+            }
+        }
+    }
+
+    pub(super) fn act(&mut self, at: Picos, completion: Option<&Completion>) {
+        let mut todo = Vec::new();
+        self.program.act(at, completion, &mut todo);
+        self.todo.extend(todo.into_iter().map(Task::Post));
+    }
+}
