@@ -8,11 +8,36 @@
 
 use flitway_engine::Picos;
 use flitway_nic::host::program::{
-    Collective, Completion, CompletionKind, CountedEvent, Operation, Program, Submission, Verb,
+    Collective, Completion, CompletionKind, CountedEvent, Operation, Program, Setup, Submission, Verb, Waits,
 };
 use flitway_nic::host::story::{Stage, Story};
 use flitway_wiring::NodeId;
 use std::any::Any;
+
+/// How processes go about their operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    /// How they find out what comes.
+    pub waits: Waits,
+    /// They name physical addresses.
+    pub is_physical: bool,
+    /// They have so many buffers, 1 at least, each at the beginning of a page of its own, and use one after the other.
+    pub buffers: u32,
+}
+
+impl Manner {
+    /// Polling, virtual addresses, one buffer.
+    pub const USUAL: Manner = Manner { waits: Waits::Polling, is_physical: false, buffers: 1 };
+
+    /// Whether it needs what the system software sets up.
+    #[must_use]
+    pub fn is_of_setup(&self) -> bool {
+        self.is_physical || self.waits != Waits::Polling
+    }
+}
+
+/// A buffer begins at a multiple of that.
+const PAGE: u64 = 4096;
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +60,8 @@ pub struct OperatorSettings {
     pub outstanding: Option<u32>,
     /// Operations in a row, to and fro, 1 at least: each but the first is started by the event of the one before.
     pub chain: u32,
+    /// How processes go about it.
+    pub manner: Manner,
 }
 
 impl OperatorSettings {
@@ -44,16 +71,17 @@ impl OperatorSettings {
         self.count + self.warm_up
     }
 
-    /// An operation of `process` on the node at `from`: its data are, and come to, the beginning of a page.
+    /// Operation `number` of `process` on the node at `from`: its data are, and come to, the beginning of a page.
     #[must_use]
-    pub fn operation(&self, from: usize, process: u8) -> Operation {
+    pub fn operation(&self, from: usize, process: u8, number: u32) -> Operation {
+        let buffer = u64::from(number % self.manner.buffers) * self.bytes.next_multiple_of(PAGE);
         Operation {
             verb: self.verb,
             node: self.nodes[1 - from],
             process,
             bytes: self.bytes,
-            here: 0,
-            there: 1 << 32,
+            here: buffer,
+            there: (1 << 40) + buffer,
             by: self.by,
             // Who reads data knows when they are there.
             tells_left: self.outstanding.is_some() && !self.verb.comes_back(),
@@ -75,7 +103,8 @@ impl OperatorSettings {
     fn events(&self, from: usize, process: u8) -> Vec<CountedEvent> {
         let event = |number| {
             let event = (number + 1 < self.chain).then_some(number as u16);
-            let next = Operation { here: 1 << 32, tells_left: false, event, ..self.operation(from, process) };
+            let next = self.operation(from, process, 0);
+            let next = Operation { here: next.there, tells_left: false, event, ..next };
             CountedEvent { count: 1, then: vec![next] }
         };
         (1..self.chain).map(event).collect()
@@ -144,8 +173,8 @@ impl Operator {
 
     fn post(&mut self, todo: &mut Vec<Operation>) {
         if self.posted < self.settings.all() {
+            todo.push(self.settings.operation(usize::from(!self.is_caller), self.process, self.posted));
             self.posted += 1;
-            todo.push(self.settings.operation(usize::from(!self.is_caller), self.process));
         }
     }
 }
@@ -197,6 +226,11 @@ impl Program for Operator {
         self.settings.events(usize::from(!self.is_caller), self.process)
     }
 
+    fn setup(&self) -> Setup {
+        let Manner { waits, is_physical, .. } = self.settings.manner;
+        Setup { waits, is_physical, ..Setup::default() }
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -216,6 +250,7 @@ mod tests {
         warm_up: 1,
         outstanding: None,
         chain: 1,
+        manner: Manner::USUAL,
     };
 
     fn completion(what: CompletionKind, at: u64) -> Completion {
@@ -257,13 +292,22 @@ mod tests {
     }
 
     #[test]
+    fn buffers_are_used_one_after_the_other() {
+        let manner = Manner { buffers: 3, ..Manner::USUAL };
+        let puts = OperatorSettings { bytes: 5_000, manner, ..PUTS };
+        let places =
+            |number| [puts.operation(0, 0, number).here, puts.operation(0, 0, number).there - (1 << 40)];
+        assert_eq!([0, 1, 2, 3].map(places), [[0; 2], [8_192; 2], [16_384; 2], [0; 2]]);
+    }
+
+    #[test]
     fn a_get_is_seen_by_who_asked() {
         let gets = OperatorSettings { verb: Verb::Get, count: 1, warm_up: 0, ..PUTS };
         let mut caller = Operator::new(gets, 0, true);
         assert_eq!(acts(&mut caller, &[completion(CompletionKind::Fetched, 4)]), [vec![5], vec![]]);
         let stream = OperatorSettings { outstanding: Some(3), ..gets };
         assert!(
-            !stream.operation(0, 0).tells_left,
+            !stream.operation(0, 0, 0).tells_left,
             "the next one follows when the data have been seen, not before"
         );
         assert!(caller.is_done() && Operator::new(gets, 0, false).is_done());

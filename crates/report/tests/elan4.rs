@@ -6,7 +6,7 @@ use flitway_machine::Machine;
 use flitway_nic::host::story::Unit;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult, Stage};
+use flitway_report::session::nic::{Manner, NicChoice, NicMisfit, NicResult, Stage};
 use std::sync::atomic::AtomicBool;
 
 const PUT: NicChoice = NicChoice {
@@ -20,6 +20,7 @@ const PUT: NicChoice = NicChoice {
     outstanding: None,
     processes: 1,
     chain: 1,
+    manner: Manner::USUAL,
     group: None,
 };
 

@@ -16,7 +16,7 @@ use flitway_nic::host::{Hosted, Hosts, IdleTime, Surroundings};
 use flitway_nic::th::Th;
 use flitway_nic::{NicModel, NicSettings, Place};
 use flitway_report::session::Session;
-use flitway_report::session::nic::{NicChoice, NicResult};
+use flitway_report::session::nic::{Manner, NicChoice, NicResult};
 use flitway_switch::on_architecture;
 use flitway_test_kit::nic::Nobody;
 use flitway_wiring::{NodeId, PortId};
@@ -35,6 +35,7 @@ const PUT: NicChoice = NicChoice {
     outstanding: Some(32),
     processes: 1,
     chain: 1,
+    manner: Manner::USUAL,
     group: None,
 };
 

@@ -5,7 +5,7 @@
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{NicChoice, NicMisfit, NicResult, Stage};
+use flitway_report::session::nic::{Manner, NicChoice, NicMisfit, NicResult, Stage};
 use std::sync::atomic::AtomicBool;
 
 const SEND: NicChoice = NicChoice {
@@ -19,6 +19,7 @@ const SEND: NicChoice = NicChoice {
     outstanding: None,
     processes: 1,
     chain: 1,
+    manner: Manner::USUAL,
     group: None,
 };
 

@@ -4,8 +4,8 @@
 
 use flitway_machine::Machine;
 use flitway_report::session::Session;
-use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{CollectiveKind, GroupChoice, NicChoice, NicMisfit, NicResult};
+use flitway_report::session::nic::program::{Submission, Verb, Waits};
+use flitway_report::session::nic::{CollectiveKind, GroupChoice, Manner, NicChoice, NicMisfit, NicResult};
 use std::sync::atomic::AtomicBool;
 
 const PUT: NicChoice = NicChoice {
@@ -19,6 +19,7 @@ const PUT: NicChoice = NicChoice {
     outstanding: None,
     processes: 1,
     chain: 1,
+    manner: Manner::USUAL,
     group: None,
 };
 
@@ -35,18 +36,44 @@ fn run(session: &Session, choice: NicChoice) -> NicResult {
 /// The first operation of an idle machine takes what the closed form says, to the picosecond, and its stages sum to that.
 #[test]
 fn unloaded_operations_take_what_the_closed_form_says() {
-    assert_eq!(unloaded(false), 4 * 2 * (9 + 9 + 6));
+    assert_eq!(unloaded(false, Manner::USUAL), 4 * 2 * (9 + 9 + 6));
+}
+
+/// The record and the interrupt go up the bus behind what has come.
+#[test]
+fn who_sleeps_is_woken_when_the_closed_form_says() {
+    let sleeps = Manner { waits: Waits::Sleeping, ..Manner::USUAL };
+    assert_eq!(unloaded(false, sleeps), 4 * 2 * (9 + 9 + 6));
+    assert_eq!(unloaded(true, sleeps), 4 * 2 * (9 + 9 + 6));
+}
+
+/// Physical addresses take as long as virtual ones of which all translations are there, and less than others.
+#[test]
+fn physical_addresses_need_no_translation() {
+    let physical = Manner { is_physical: true, ..Manner::USUAL };
+    assert_eq!(unloaded(false, physical), 4 * 2 * (9 + 9 + 6));
+    let session = session("nrc", &[], 1);
+    let many =
+        |manner| run(&session, NicChoice { count: 20, manner: Manner { buffers: 50, ..manner }, ..PUT });
+    let [virtual_, physical] = [Manner::USUAL, physical].map(many);
+    let misses = |result: &NicResult| {
+        let counted = result.counters_of(1).iter().find(|it| it.0 == "translations read from memory");
+        counted.map(|it| it.1)
+    };
+    // The queue of events is at virtual addresses, and so are the buffers, one for each put.
+    assert_eq!([&virtual_, &physical].map(misses), [Some(21), Some(1)]);
+    assert!(virtual_.mean_ns() > physical.mean_ns());
 }
 
 /// The same with a connection, of which the set-up and the data overlap. An MTU of 256 B has no room for 250 B and what
 /// names them.
 #[test]
 fn unloaded_reliable_operations_take_what_the_closed_form_says() {
-    assert_eq!(unloaded(true), 4 * 2 * (9 + 9 + 6));
+    assert_eq!(unloaded(true, Manner::USUAL), 4 * 2 * (9 + 9 + 6));
 }
 
 /// How many operations were tried.
-fn unloaded(is_reliable: bool) -> u32 {
+fn unloaded(is_reliable: bool, manner: Manner) -> u32 {
     let machines = [("nrc", [0, 23]), ("th-frame", [3, 30]), ("th-group", [5, 380]), ("hpp-switch", [0, 9])];
     let mut tried = 0;
     for (machine, nodes) in machines {
@@ -54,7 +81,7 @@ fn unloaded(is_reliable: bool) -> u32 {
         for verb in [Verb::Send, Verb::Put, Verb::Get] {
             for by in [Submission::Hdq, Submission::Sdq] {
                 for bytes in [1, 8, 60, 96, 97, 120, 121, 250, 256] {
-                    let choice = NicChoice { verb, nodes, by, bytes, is_reliable, ..PUT };
+                    let choice = NicChoice { verb, nodes, by, bytes, is_reliable, manner, ..PUT };
                     if verb == Verb::Send && bytes > 120 {
                         continue;
                     }

@@ -391,6 +391,19 @@ impl Choice {
         })
     }
 
+    /// The value of `parameter`, read by `read`; `None` if its entry does not take that.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn taken<T>(
+        &self,
+        parameter: &Parameter,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, ChoiceError> {
+        let place = self.entry.parameters.iter().position(|it| it.name == parameter.name);
+        place.map(|place| self.value(place, read)).transpose()
+    }
+
     /// The value of the parameter at `place` of those that every entry may take, a number of bytes with its unit; `None` if
     /// it is not given.
     pub(crate) fn common_bytes(&self, place: usize) -> Result<Option<u16>, ChoiceError> {

@@ -11,8 +11,10 @@ use flitway_machine::units;
 use flitway_report::faults::FaultsResult;
 use flitway_report::measure::Progress;
 use flitway_report::session::Session;
-use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{CollectiveKind, GroupChoice, NicChoice, NicMisfit, NicResult, NicRun};
+use flitway_report::session::nic::program::{Submission, Verb, Waits};
+use flitway_report::session::nic::{
+    CollectiveKind, GroupChoice, Manner, NicChoice, NicMisfit, NicResult, NicRun,
+};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -30,6 +32,8 @@ pub struct Operation {
     pub is_reliable: bool,
     /// Operations in a row, to and fro, in its place: each but the first is started by the event of the one before.
     pub chain: u32,
+    /// How processes go about it.
+    pub manner: Manner,
     /// Of an operation of all nodes from the one to the other: which, and how.
     pub group: Option<GroupChoice>,
 }
@@ -79,6 +83,30 @@ const CHAIN: Parameter = Parameter {
           end. Source: qsnet2.txt \"Event processor\".",
 };
 
+const WAIT: Parameter = Parameter {
+    name: "wait",
+    expected: "`poll` or `interrupt`",
+    default: Some("poll"),
+    doc: "How processes find out what comes: they `poll` their memory, or on the NIC of TH Express-2 sleep until an `interrupt` \
+          wakes them (`nic.interrupt`). Source: th-express-2.txt section 4.1.2.",
+};
+
+const ADDRESSES: Parameter = Parameter {
+    name: "addresses",
+    expected: "`virtual` or `physical`",
+    default: Some("virtual"),
+    doc: "Which addresses descriptors name: `virtual` ones, which the NIC translates, or on that of TH Express-2 `physical` ones, as \
+          the system software may. Source: mechanisms.md 2.6.",
+};
+
+const BUFFERS: Parameter = Parameter {
+    name: "buffers",
+    expected: "a number from 1 to 4000000",
+    default: Some("1"),
+    doc: "Buffers that each process uses one after the other, for data that it sends and for data that come, each from the \
+          beginning of a page of 4 KiB on: more of them than a NIC has translations for make it read translations.",
+};
+
 const ALL_NODES: Parameter = Parameter {
     name: "nodes",
     expected: "the first and the last of two or more nodes, such as `0-15`",
@@ -113,7 +141,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen the event that all data are there. On TH Express-2 a put of up to `nic.immediate` has its data in the \
                           descriptor. Source: th-express-2.txt section 4.2.2; dawning5000.txt section 3.2, the MSG channel.",
-                parameters: &[NODES, QUEUE, BY, RELIABLE, CHAIN],
+                parameters: &[NODES, QUEUE, BY, RELIABLE, CHAIN, WAIT, ADDRESSES, BUFFERS],
             },
             |choice| operation(Verb::Put, choice),
         ),
@@ -125,7 +153,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the caller has seen \
                           the event that all data are there. The other node's processor has no part in it. Source: \
                           th-express-2.txt section 4.2.2.",
-                parameters: &[NODES, QUEUE, BY, RELIABLE],
+                parameters: &[NODES, QUEUE, BY, RELIABLE, WAIT, ADDRESSES, BUFFERS],
             },
             |choice| operation(Verb::Get, choice),
         ),
@@ -139,7 +167,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                           5000 all of its slots in the ring of the NAP channel (dawning5000.txt section 3.2). On QsNetII it is one packet of STEN for \
                           the input queue of the other process, which has copied it then; one that finds the queue full is refused, and \
                           sent again (qsnet2.txt \"Input queues\").",
-                parameters: &[NODES, QUEUE, BY, RELIABLE],
+                parameters: &[NODES, QUEUE, BY, RELIABLE, WAIT, ADDRESSES, BUFFERS],
             },
             |choice| operation(Verb::Send, choice),
         ),
@@ -228,7 +256,7 @@ fn of_group(kind: CollectiveKind, choice: &Choice) -> Result<Operation, ChoiceEr
         CollectiveKind::Broadcast => Verb::Put,
     };
     let group = Some(GroupChoice { kind, is_offloaded, arity });
-    Ok(Operation { verb, nodes, by: Some(by), is_reliable: false, chain: 1, group })
+    Ok(Operation { verb, nodes, by: Some(by), is_reliable: false, chain: 1, manner: Manner::USUAL, group })
 }
 
 fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
@@ -249,11 +277,33 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
             "no" => Some(false),
             _ => None,
         })?;
+    let manner = manner(choice)?;
     let chain = match verb {
         Verb::Put => choice.value(4, |text| text.parse().ok().filter(|chain| (1..=1000).contains(chain)))?,
         _ => 1,
     };
-    Ok(Operation { verb, nodes, by, is_reliable, chain, group: None })
+    Ok(Operation { verb, nodes, by, is_reliable, chain, manner, group: None })
+}
+
+/// How processes go about an operation, as far as that can be said of it.
+fn manner(choice: &Choice) -> Result<Manner, ChoiceError> {
+    let waits = choice.taken(&WAIT, |text| match text {
+        "poll" => Some(Waits::Polling),
+        "interrupt" => Some(Waits::Sleeping),
+        _ => None,
+    })?;
+    let is_physical = choice.taken(&ADDRESSES, |text| match text {
+        "virtual" => Some(false),
+        "physical" => Some(true),
+        _ => None,
+    })?;
+    let buffers =
+        choice.taken(&BUFFERS, |text| text.parse().ok().filter(|it| (1..=4_000_000).contains(it)))?;
+    Ok(Manner {
+        waits: waits.unwrap_or_default(),
+        is_physical: is_physical.unwrap_or_default(),
+        buffers: buffers.unwrap_or(1),
+    })
 }
 
 /// Operations of a process that count, unless it is said how many: one after the other on an idle network, where they differ
@@ -326,10 +376,12 @@ pub type NicTask = Task<NicRun>;
 
 impl NicWorkload {
     /// How many come before those that count, for each process. A stream is what it is when as many are under way as there
-    /// will be.
+    /// will be, and a buffer when it has been used before.
     #[must_use]
     pub fn warm_up(&self) -> u32 {
-        self.count.div_ceil(10).max(self.outstanding.unwrap_or(0))
+        let all_buffers = self.operation.manner.buffers;
+        let of_buffers = if all_buffers > 1 { all_buffers } else { 0 };
+        self.count.div_ceil(10).max(self.outstanding.unwrap_or(0)).max(of_buffers)
     }
 }
 
@@ -441,6 +493,7 @@ fn misfit(error: NicMisfit) -> Problem {
         | NicMisfit::NoOperation { .. }
         | NicMisfit::NoWay { .. }
         | NicMisfit::NotReliable
+        | NicMisfit::NoSetup(_)
         | NicMisfit::NoCollectives
         | NicMisfit::Misses(_)
         | NicMisfit::NoNode { .. } => "nic",
@@ -491,7 +544,7 @@ impl Tasks for NicWorkload {
 
     /// Of each size at each load of the traffic.
     fn tasks(&self, session: &Session) -> Result<Vec<NicTask>, Vec<Problem>> {
-        let Operation { verb, nodes, by, is_reliable, chain, group } = self.operation;
+        let Operation { verb, nodes, by, is_reliable, chain, manner, group } = self.operation;
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
         // What is said is checked with all else.
@@ -511,6 +564,7 @@ impl Tasks for NicWorkload {
                     outstanding,
                     processes,
                     chain,
+                    manner,
                     group,
                 };
                 let run = session.fit_nic(choice).map_err(|error| vec![misfit(error)])?;
@@ -560,8 +614,15 @@ mod tests {
     fn an_operation_is_between_two_nodes() {
         let read = |text: &str| CATALOG.choose(text).and_then(|(choice, read)| read(&choice));
         let by = Some(Submission::Sdq);
-        let put =
-            Operation { verb: Verb::Put, nodes: [0, 15], by, is_reliable: false, chain: 1, group: None };
+        let put = Operation {
+            verb: Verb::Put,
+            nodes: [0, 15],
+            by,
+            is_reliable: false,
+            chain: 1,
+            manner: Manner::USUAL,
+            group: None,
+        };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
         assert_eq!(read("put(0-15, queue=sdq, chain=8)"), Ok(Operation { chain: 8, ..put }));
         assert!(read("put(0-1, chain=0)").unwrap_err().to_string().contains("from 1 to 1000"));

@@ -592,6 +592,12 @@ pub trait OnABus {
         false
     }
 
+    /// What it takes longer until a process has seen what comes, in an idle machine, if it sleeps; `None` if none can, nor name
+    /// physical addresses.
+    fn wakes_in(&self) -> Option<Picos> {
+        None
+    }
+
     /// Whether operations can be parts of [collective](program::Collective) ones.
     fn has_collectives(&self) -> bool {
         false

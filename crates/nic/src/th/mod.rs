@@ -541,6 +541,10 @@ impl OnABus for ThSettings {
         true
     }
 
+    fn wakes_in(&self) -> Option<Picos> {
+        Some(theory::wakes_in(self))
+    }
+
     fn has_collectives(&self) -> bool {
         true
     }

@@ -1,6 +1,6 @@
 //! What an operation takes in an idle machine, in closed form, if it needs one packet of data and all translations are known.
 
-use super::{ENTRY_HEAD, EVENT, MINI_PACKET, REQUEST, ThSettings};
+use super::{ENTRY_HEAD, EVENT, INTERRUPT, MINI_PACKET, RECORD, REQUEST, ThSettings};
 use crate::host::bus::{BusSettings, REFERENCE_BYTES, Reference, plus};
 use crate::host::pcie::PcieSettings;
 use crate::host::program::{Operation, Submission, Verb};
@@ -45,6 +45,12 @@ pub(super) fn seen_at(settings: &ThSettings, operation: &Operation, network: Net
         _ => plus(bus.tlps(bytes), bus.tlps(EVENT)),
     };
     Some(plus(plus(plus(at, written), bus.flight(Reference::Post)), host.poll))
+}
+
+/// See [`OnABus::wakes_in`](crate::host::OnABus::wakes_in).
+pub(super) fn wakes_in(settings: &ThSettings) -> Picos {
+    let bus = settings.host.bus;
+    plus(plus(bus.tlps(RECORD), bus.tlps(INTERRUPT)), settings.interrupt)
 }
 
 /// Whether its descriptor holds the data of an operation.

@@ -16,7 +16,7 @@ use crate::watch::Watch;
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::Simulation;
 use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_nic::host::program::{Program, Submission, Verb};
+use flitway_nic::host::program::{Program, Submission, Verb, Waits};
 use flitway_nic::host::{AnyHost, HostCounts, Hosted, Hosts, IdleTime, IdleTimes, OnABus, Way};
 use flitway_process::Together;
 use flitway_process::collective::Member;
@@ -32,6 +32,7 @@ use std::time::Duration;
 pub use flitway_nic::host::program;
 pub use flitway_nic::host::story::Stage;
 pub use flitway_process::collective::CollectiveKind;
+pub use flitway_process::operator::Manner;
 pub use misfit::NicMisfit;
 
 /// Operations of a NIC, as asked for.
@@ -58,6 +59,8 @@ pub struct NicChoice {
     /// Operations in a row, to and fro, in the place of one, each but the first started by the event of the one before; 1 for
     /// no such chain.
     pub chain: u32,
+    /// How processes go about it.
+    pub manner: Manner,
     /// Of an operation of all nodes from the one to the other: which, and how. Its verb is that of what goes down the tree.
     pub group: Option<GroupChoice>,
 }
@@ -348,6 +351,9 @@ impl Session {
         if is_reliable && !nic.has_reliable() {
             return Err(NicMisfit::NotReliable);
         }
+        if choice.manner.is_of_setup() && nic.wakes_in().is_none() {
+            return Err(NicMisfit::NoSetup(choice.manner));
+        }
         let (most, source) = nic.most(verb);
         if bytes > most {
             let instead = match verb {
@@ -359,7 +365,7 @@ impl Session {
             return Err(NicMisfit::TooLarge { verb, bytes, most, source, instead });
         }
         if choice.chain > 1 {
-            nic.chains(&operators(&choice).operation(0, 0)).map_err(NicMisfit::Misses)?;
+            nic.chains(&operators(&choice).operation(0, 0, 0)).map_err(NicMisfit::Misses)?;
         }
         let queues = nic.queues(by);
         if processes > queues {
@@ -510,13 +516,17 @@ impl Session {
         }
         let clock = self.machine.clock;
         let [from, to] = choice.nodes.map(NodeId);
-        let operation = operators(choice).operation(0, 0);
+        let operation = operators(choice).operation(0, 0, 0);
         let network = |at, way, payload: u16| {
             let (from, to) = if way == Way::There { (from, to) } else { (to, from) };
             let (cycles, _) = self.fabric.zero_load_cycles(from, to, payload.into());
             clock.picos_floor(clock.cycles_ceil(at) + cycles)
         };
         match choice.chain {
+            1 if choice.manner.waits == Waits::Sleeping => {
+                let seen = self.on_a_bus().seen_at(&operation, &network)?;
+                Some(Picos(seen.0 + self.on_a_bus().wakes_in()?.0))
+            }
             1 => self.on_a_bus().seen_at(&operation, &network),
             chain => self.on_a_bus().chain_seen_at(&operation, chain, &network),
         }
@@ -560,9 +570,9 @@ impl Look {
 }
 
 fn operators(choice: &NicChoice) -> OperatorSettings {
-    let NicChoice { verb, nodes, by, is_reliable, bytes, count, warm_up, outstanding, chain, .. } = *choice;
-    let nodes = nodes.map(NodeId);
-    OperatorSettings { verb, by, is_reliable, nodes, bytes, count, warm_up, outstanding, chain }
+    let NicChoice { verb, by, is_reliable, bytes, count, warm_up, outstanding, chain, manner, .. } = *choice;
+    let nodes = choice.nodes.map(NodeId);
+    OperatorSettings { verb, by, is_reliable, nodes, bytes, count, warm_up, outstanding, chain, manner }
 }
 
 fn programs(settings: OperatorSettings, side: usize, processes: u32) -> Vec<Box<dyn Program>> {

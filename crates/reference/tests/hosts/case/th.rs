@@ -187,7 +187,7 @@ pub(super) fn settings(dice: &mut Dice, are_patient: bool) -> ThSettings {
 fn end_to_end(dice: &mut Dice, are_patient: bool) -> EndToEndSettings {
     let first = dice.time();
     let time_outs = match are_patient {
-        true => &[4_000_000, 8_000_000, 20_000_000],
+        true => &[8_000_000, 20_000_000, 40_000_000],
         false => &[320_000, 1_000_000, 4_000_000],
     };
     EndToEndSettings {

@@ -1,6 +1,6 @@
 //! What came of operations of NICs, as an object.
 
-use super::{GroupChoice, NicChoice, NicResult, stage_names};
+use super::{GroupChoice, Manner, NicChoice, NicResult, Waits, stage_names};
 use flitway_engine::Picos;
 use serde_json::{Value, json};
 
@@ -75,6 +75,16 @@ impl NicResult {
         });
         if self.choice.is_reliable {
             nic["reliable"] = json!(true);
+        }
+        let Manner { waits, is_physical, buffers } = self.choice.manner;
+        if waits == Waits::Sleeping {
+            nic["wait"] = json!("interrupt");
+        }
+        if is_physical {
+            nic["addresses"] = json!("physical");
+        }
+        if buffers > 1 {
+            nic["buffers"] = json!(buffers);
         }
         if self.choice.chain > 1 {
             nic["chain"] = json!(self.choice.chain);

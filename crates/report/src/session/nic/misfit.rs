@@ -1,6 +1,7 @@
 //! Why operations do not fit a machine, and what to write instead.
 
 use flitway_nic::host::program::{Submission, Verb};
+use flitway_process::operator::Manner;
 use std::fmt;
 
 /// Why operations do not fit a machine.
@@ -26,6 +27,8 @@ pub enum NicMisfit {
     },
     /// It has no operations that are reliable from end to end.
     NotReliable,
+    /// Its processes do not sleep, or do not name physical addresses.
+    NoSetup(Manner),
     /// It does not carry out operations of many nodes.
     NoCollectives,
     /// It cannot work on this network.
@@ -81,6 +84,10 @@ impl fmt::Display for NicMisfit {
             NicMisfit::NotReliable => {
                 f.write_str("the NIC of this machine has no operations that are reliable from end to end")
             }
+            NicMisfit::NoSetup(manner) if manner.is_physical => {
+                f.write_str("operations of the NIC of this machine have one kind of addresses")
+            }
+            NicMisfit::NoSetup(_) => f.write_str("the NIC of this machine wakes nobody: its processes poll"),
             NicMisfit::NoCollectives => {
                 f.write_str("the NIC of this machine has no operations of many nodes")
             }
@@ -119,6 +126,12 @@ impl NicMisfit {
             }
             NicMisfit::NotReliable => {
                 Some("leave `reliable=yes` out, or use `--set nic.model=th`, which has them".to_owned())
+            }
+            NicMisfit::NoSetup(manner) => {
+                let what = if manner.is_physical { "addresses=physical" } else { "wait=interrupt" };
+                Some(format!(
+                    "leave `{what}` out, or use `--set nic.model=th`, the NIC of TH Express-2, which has it"
+                ))
             }
             NicMisfit::NoCollectives => {
                 Some("use `--set nic.model=th`, the NIC of TH Express-2, which has them".to_owned())
