@@ -310,6 +310,14 @@ codes! {
          routing.algorithm = \"minimal\"\nswitch.vcs = 2"
         => "topology = { kind = \"dragonfly\", groups = 5, switches_per_group = 4, global_ports = 2 }\n\
          routing.algorithm = \"minimal\"\nswitch.vcs = 2"
+    /// A line of a program of threads is not understood
+    ThreadLine "FW-M075": "A program that a thread of a NIC runs (`--nic 'thread(0-63, program=FILE)'`) has a label, an instruction \
+        or a directive on each line. `docs/elan4-threads.md` lists them with their operands: registers `r0` to `r63` or their \
+        names, numbers, labels.";
+        "loop: wait\n      ad r20, r20, r2\n      jump loop" => "loop: wait\n      add r20, r20, r2\n      jump loop"
+    /// A program of threads goes on where there is nothing
+    ThreadLabel "FW-M076": "A branch or a jump names a label: a word with a colon at the beginning of a line.";
+        "loop: wait\n      jump lop" => "loop: wait\n      jump loop"
     /// There is no such experiment
     UnknownExperiment "FW-X001": "An experiment is a built-in name (`flitway list`) or the path of a TOML file. What ends \
         in `.toml` or contains a `/` is a path; everything else is a name.";

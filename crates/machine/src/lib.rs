@@ -52,6 +52,7 @@ pub mod schema;
 mod section;
 mod setting;
 mod tables;
+pub mod thread;
 pub mod units;
 mod values;
 

@@ -61,6 +61,8 @@ impl Program for Busy {
             is_reliable: false,
             event: None,
             collective: Collective::default(),
+            words: None,
+            computes: Picos(0),
         };
         if completion.is_none() {
             for _ in 0..20 {

@@ -70,6 +70,8 @@ fn send(node: u32, process: u8, bytes: u64) -> Operation {
         is_reliable: false,
         event: None,
         collective: Collective::default(),
+        words: None,
+        computes: Picos(0),
     }
 }
 
@@ -105,6 +107,8 @@ fn random(dice: &mut Stream, node: u32, process: u8, number: u64) -> Operation {
         is_reliable: false,
         event: None,
         collective: Collective::default(),
+        words: None,
+        computes: Picos(0),
     }
 }
 

@@ -100,6 +100,8 @@ impl CollectiveSettings {
             is_reliable: false,
             event: None,
             collective,
+            words: None,
+            computes: Picos(0),
         }
     }
 

@@ -89,6 +89,8 @@ impl OperatorSettings {
             // The first of a chain sets the event that starts the second.
             event: (self.chain > 1).then_some(0),
             collective: Collective::default(),
+            words: None,
+            computes: Picos(0),
         }
     }
 
@@ -217,8 +219,8 @@ impl Program for Operator {
                     self.post(todo);
                 }
             }
-            // Of operations of many processes, and what it does not do.
-            CompletionKind::Reached | CompletionKind::Failed => {}
+            // Of operations of many processes and of threads, and what it does not do.
+            CompletionKind::Reached | CompletionKind::Interrupted | CompletionKind::Failed => {}
         }
     }
 

@@ -124,6 +124,8 @@ impl Script {
             is_reliable: true,
             event: None,
             collective: Collective::default(),
+            words: None,
+            computes: Picos(0),
         }
     }
 }

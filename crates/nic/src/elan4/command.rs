@@ -2,7 +2,7 @@
 
 use super::{
     COMMANDS, Command, DESCRIPTOR, Elan4, ElanContext, ElanEvent, ElanSettings, Maker, Order, Outbound,
-    POINTER, WORD,
+    POINTER, Threads, WORD,
 };
 use crate::host::bus::{BusSettings as _, plus};
 use crate::host::program::{Submission, Verb};
@@ -54,8 +54,8 @@ struct Writing {
     all: u64,
     written: u64,
     whole: u64,
-    /// Data whose commands have been written.
-    data: u64,
+    /// Where the packet begins whose commands are written next; none when all have been.
+    packet: Option<u64>,
     /// Until when the processor writes.
     until: Picos,
 }
@@ -80,11 +80,17 @@ impl Packets {
             // The descriptor is all that it has.
             Verb::Get => (self.job.bytes, u64::from(COMMANDS + DESCRIPTOR)),
             verb => {
-                let is_one = verb == Verb::Send;
+                let is_one = verb != Verb::Put;
                 let data = if is_one { self.job.bytes } else { self.job.cut(offset, self.most) };
-                (data, u64::from(COMMANDS) + data.next_multiple_of(WORD.into()))
+                let begins = if verb == Verb::Thread { WORD } else { COMMANDS };
+                (data, u64::from(begins) + self.words() + data.next_multiple_of(WORD.into()))
             }
         }
+    }
+
+    /// Bytes of the words.
+    fn words(&self) -> u64 {
+        self.job.words.map_or(0, |words| u64::from(words.count()) * u64::from(WORD))
     }
 
     /// Bytes of all commands.
@@ -100,11 +106,14 @@ impl Packets {
     /// The command of the packet that begins at `offset`.
     fn command(&self, offset: u64) -> Command {
         let (data, bytes) = self.at(offset);
+        if self.job.verb == Verb::Thread {
+            return Command { what: Order::Start(self.job), bytes: bytes as u32 };
+        }
         let Job { to, tells_left, story, .. } = self.job;
         let packet = Outbound {
             maker: Maker::Sten(self.queue, bytes as u32),
             to: to.0,
-            payload: if self.job.is_request() { DESCRIPTOR as u16 } else { data as u16 },
+            payload: if self.job.is_request() { DESCRIPTOR as u16 } else { (self.words() + data) as u16 },
             is_last: offset + data == self.job.bytes,
             tells_left,
             header: self.job.header(offset, data, story),
@@ -112,12 +121,18 @@ impl Packets {
         Command { what: Order::Packet(packet), bytes: bytes as u32 }
     }
 
+    /// Where the packet behind the one that begins at `offset` does, if there is one. Words need no data.
+    fn next(&self, offset: u64) -> Option<u64> {
+        let next = offset + self.at(offset).0;
+        (next < self.job.bytes).then_some(next)
+    }
+
     /// All commands, in order.
     pub(super) fn commands(&self) -> impl Iterator<Item = Command> + '_ {
-        let mut offset = 0;
+        let mut offset = Some(0);
         std::iter::from_fn(move || {
-            let command = (offset < self.job.bytes).then(|| self.command(offset))?;
-            offset += self.at(offset).0;
+            let command = self.command(offset?);
+            offset = self.next(offset?);
             Some(command)
         })
     }
@@ -217,7 +232,7 @@ impl Commands {
     }
 
     /// The queue that has its turn.
-    fn turn(&mut self, at: Picos) -> Option<usize> {
+    fn turn(&mut self, at: Picos, threads: &Threads) -> Option<usize> {
         let queues = self.queues.len();
         for queue in &mut self.queues {
             let is_packet = |it: &Command| matches!(it.what, Order::Packet(_));
@@ -225,7 +240,13 @@ impl Commands {
                 queue.waits_since.get_or_insert(at);
             }
         }
-        let may = |queue: &Queue| !queue.commands.is_empty() && queue.waits_since.is_none();
+        let may = |queue: &Queue| {
+            let first = queue.commands.front().filter(|_| queue.waits_since.is_none());
+            first.is_some_and(|command| match command.what {
+                Order::Start(job) => threads.has_room(job.of.process),
+                Order::Packet(_) | Order::Descriptor(_) => true,
+            })
+        };
         let place =
             (0..queues).map(|step| (self.next + step) % queues).find(|&place| may(&self.queues[place]))?;
         self.next = (place + 1) % queues;
@@ -267,7 +288,7 @@ impl Queue {
     /// The processor writes the commands of packets, as far as there is room.
     fn write(&mut self, cx: &mut ElanContext<'_>, packets: Packets) -> Posting {
         let bus = *cx.bus.settings();
-        let begun = || Writing { all: packets.all(), written: 0, whole: 0, data: 0, until: cx.at };
+        let begun = || Writing { all: packets.all(), written: 0, whole: 0, packet: Some(0), until: cx.at };
         let mut writing = self.writing.take().unwrap_or_else(begun);
         writing.until = writing.until.max(cx.at);
         while writing.written < writing.all {
@@ -281,14 +302,14 @@ impl Queue {
             writing.written += u64::from(bytes);
             writing.until = plus(writing.until, bus.burst_time);
             let mut commands = Vec::new();
-            while writing.data < packets.job.bytes {
-                let (data, bytes) = packets.at(writing.data);
+            while let Some(packet) = writing.packet {
+                let (_, bytes) = packets.at(packet);
                 if writing.whole + bytes > writing.written {
                     break;
                 }
-                commands.push(packets.command(writing.data));
+                commands.push(packets.command(packet));
                 writing.whole += bytes;
-                writing.data += data;
+                writing.packet = packets.next(packet);
             }
             cx.ask(writing.until, ElanEvent::Burst(packets.job.of.process, bytes, commands));
         }
@@ -333,7 +354,7 @@ impl Elan4 {
         if self.commands.is_busy {
             return;
         }
-        let Some(place) = self.commands.turn(cx.at) else { return };
+        let Some(place) = self.commands.turn(cx.at, &self.threads) else { return };
         let queue = &mut self.commands.queues[place];
         let mut command = queue.commands.pop_front().expect("a queue whose turn it is has a command");
         let ElanSettings { word_time, command: passes, form, .. } = self.settings;
@@ -354,6 +375,12 @@ impl Elan4 {
                 job.story.pass(Unit::Command, passed);
                 self.commands.give_back(cx, place as u16, command.bytes);
                 cx.ask(passed, ElanEvent::Runs(job));
+            }
+            Order::Start(mut job) => {
+                job.story.pass(Unit::Command, passed);
+                self.commands.give_back(cx, place as u16, command.bytes);
+                self.reserve(job.of.process);
+                cx.ask(passed, ElanEvent::Started(job));
             }
         }
     }

@@ -34,6 +34,13 @@ impl Counted {
         Counted { events, next: vec![STARTED; processes].into() }
     }
 
+    /// The number of the next operation of a process that an event or its thread starts.
+    pub(super) fn number(&mut self, process: u8) -> u64 {
+        let next = &mut self.next[usize::from(process)];
+        *next += 1;
+        *next - 1
+    }
+
     /// A process has set up its events.
     ///
     /// # Panics
@@ -101,15 +108,18 @@ impl Elan4 {
 
     /// The block of an event has been copied.
     pub(super) fn copied(&mut self, cx: &mut ElanContext<'_>, process: u8, place: u16, story: Story) {
+        let event = &self.counted.events[usize::from(process)][usize::from(place)].event;
+        let post = |operation: &Operation| Post { operation: *operation, number: 0, story, step: 0 };
+        let mut posts: Vec<Post> = event.then.iter().map(post).collect();
+        posts.iter_mut().for_each(|post| post.number = self.counted.number(process));
+        self.copy_block(cx, process, &posts);
+    }
+
+    /// A block with these operations is in the command queue of the events of a process, or waits for room there.
+    pub(super) fn copy_block(&mut self, cx: &mut ElanContext<'_>, process: u8, posts: &[Post]) {
         let queue = self.commands.of_events(process);
-        let next = &mut self.counted.next[usize::from(process)];
-        let mut block = Vec::new();
-        for operation in &self.counted.events[usize::from(process)][usize::from(place)].event.then {
-            let post = Post { operation: *operation, number: *next, story, step: 0 };
-            *next += 1;
-            let packets = Packets::of(Job::of(cx.node, process, &post), queue, &self.settings);
-            block.extend(packets.commands());
-        }
+        let of = |post| Packets::of(Job::of(cx.node, process, post), queue, &self.settings);
+        let block = posts.iter().flat_map(|post| of(post).commands().collect::<Vec<_>>()).collect();
         if self.commands.copy(queue, block) {
             self.work(cx);
         } else {

@@ -1,6 +1,8 @@
 //! Sends, input queues, and what NICs say of messages. See points 13 to 15 of the header of this module.
 
-use super::{Elan4, ElanContext, ElanEvent, ElanSettings, Maker, Outbound, POINTER, Parcel, VERDICT, WORD};
+use super::{
+    Elan4, ElanContext, ElanEvent, ElanSettings, Maker, Outbound, POINTER, Parcel, REFUSALS, VERDICT, WORD,
+};
 use crate::host::bus::plus;
 use crate::host::memory::Address;
 use crate::host::program::{Completion, CompletionKind, OperationId};
@@ -8,7 +10,7 @@ use crate::host::story::Unit;
 use crate::host::transfer::Content;
 use flitway_engine::Picos;
 use flitway_wiring::NodeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The input queues of a node, and its sends of which other nodes have not said anything.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(super) struct Messages {
     slots: u32,
     /// The time in which a process copies a word.
     copy: Picos,
+    /// The time in which its processor takes an interrupt.
+    interrupt: Picos,
     /// By the number of the content of the packet.
     sends: BTreeMap<u64, Sending>,
 }
@@ -29,17 +33,55 @@ struct InputQueue {
     used: u32,
     /// Slots that are free without the NIC knowing.
     seen: u32,
-    /// Messages that are in memory, or on the way there, and have not been seen, by the sends that brought them.
-    told: BTreeMap<OperationId, Message>,
+    /// What is in memory, or on the way there, and has not been seen, by the operation, the first first.
+    told: BTreeMap<OperationId, VecDeque<Message>>,
+    /// What comes by interrupts, the first first, and of how much of that the processor has begun to deal with.
+    interrupts: VecDeque<Message>,
+    begun: usize,
 }
 
-/// A message in a slot.
+/// What a process copies to its place when it has found it.
 #[derive(Debug)]
 pub(super) struct Message {
+    /// Bytes that go over the bus with the word.
     pub(super) bytes: u32,
-    /// Where its process copies it to.
+    /// Bytes that it copies, and where to.
+    copied: u64,
     to: u64,
-    data: Option<Box<[u8]>>,
+    data: Data,
+    /// It has a slot of the input queue.
+    has_slot: bool,
+}
+
+/// Where what is copied comes from.
+#[derive(Debug)]
+enum Data {
+    /// It came with the word.
+    Bytes(Option<Box<[u8]>>),
+    /// It is in the memory of the process.
+    At(u64),
+}
+
+/// Data that a process copies within its memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moved {
+    pub(super) to: u64,
+    pub(super) from: u64,
+    pub(super) bytes: u64,
+}
+
+impl Message {
+    /// What a thread tells of, with what its process copies then.
+    pub(super) fn of_thread(moved: Option<Moved>) -> Self {
+        let Moved { to, from, bytes } = moved.unwrap_or(Moved { to: 0, from: 0, bytes: 0 });
+        Message { bytes: 0, copied: bytes, to, data: Data::At(from), has_slot: false }
+    }
+
+    /// Data that come to a process by an interrupt.
+    pub(super) fn by_interrupt(to: u64, data: Box<[u8]>) -> Self {
+        let bytes = data.len() as u32;
+        Message { bytes, copied: bytes.into(), to, data: Data::Bytes(Some(data)), has_slot: false }
+    }
 }
 
 /// What the word of an event tells a process.
@@ -72,32 +114,69 @@ impl Sending {
     }
 }
 
+impl InputQueue {
+    /// What its process has seen, if there is something to copy.
+    fn take(&mut self, completion: &Completion) -> Option<Message> {
+        if completion.what == CompletionKind::Interrupted {
+            self.begun -= 1;
+            return self.interrupts.pop_front();
+        }
+        let told = self.told.get_mut(&completion.of())?;
+        let message = told.pop_front();
+        if told.is_empty() {
+            self.told.remove(&completion.of());
+        }
+        message
+    }
+}
+
 impl Messages {
     pub(super) fn new(settings: &ElanSettings, processes: usize) -> Self {
-        let ElanSettings { slots, copy, .. } = *settings;
+        let ElanSettings { slots, copy, interrupt, .. } = *settings;
         let queues = (0..processes).map(|_| InputQueue::default()).collect();
-        Messages { queues, slots, copy, sends: BTreeMap::new() }
+        Messages { queues, slots, copy, interrupt, sends: BTreeMap::new() }
     }
 
     /// A message for a process is on the bus with the word that tells of it.
-    pub(super) fn tell(&mut self, process: u8, of: OperationId, message: Message) {
-        self.queue(process).told.insert(of, message);
+    pub(super) fn tell(&mut self, process: u8, completion: &Completion, message: Message) {
+        let queue = self.queue(process);
+        match completion.what {
+            CompletionKind::Interrupted => queue.interrupts.push_back(message),
+            _ => queue.told.entry(completion.of()).or_default().push_back(message),
+        }
     }
 
     /// How long a process copies what it is told of.
-    pub(super) fn copies(&self, process: u8, completion: &Completion) -> Picos {
-        let message = self.queues[usize::from(process)].told.get(&completion.of());
-        message.map_or(Picos(0), |message| Picos(self.copy.0 * u64::from(message.bytes.div_ceil(WORD))))
+    pub(super) fn copies(&mut self, process: u8, completion: &Completion) -> Picos {
+        let (copy, interrupt) = (self.copy, self.interrupt);
+        let queue = self.queue(process);
+        let (message, takes) = if completion.what == CompletionKind::Interrupted {
+            queue.begun += 1;
+            (queue.interrupts.get(queue.begun - 1), interrupt)
+        } else {
+            (queue.told.get(&completion.of()).and_then(VecDeque::front), Picos(0))
+        };
+        let words = message.map_or(0, |message| message.copied.div_ceil(WORD.into()));
+        Picos(takes.0 + copy.0 * words)
     }
 
     /// A process has seen what it was told of: if that is a message, it has copied it.
     pub(super) fn seen(&mut self, cx: &mut ElanContext<'_>, process: u8, completion: &Completion) {
         let quarter = self.slots.div_ceil(4);
         let queue = self.queue(process);
-        let Some(Message { to, data, .. }) = queue.told.remove(&completion.of()) else { return };
+        let Some(message) = queue.take(completion) else { return };
+        let Message { copied, to, data, has_slot, .. } = message;
+        let data = match data {
+            Data::Bytes(data) => data,
+            Data::At(byte) => cx.memory.read(Address { process, byte }, copied),
+        };
         if let Some(data) = data {
             cx.memory.write(Address { process, byte: to }, &data);
         }
+        if !has_slot {
+            return;
+        }
+        let queue = self.queue(process);
         queue.seen += 1;
         if queue.seen >= quarter {
             let slots = std::mem::take(&mut queue.seen);
@@ -144,18 +223,28 @@ impl Elan4 {
         content: Content,
     ) {
         let Content { header, data } = content;
+        if let Some(words) = header.words {
+            return self.append_to_thread(cx, (from, number), Content { header, data }, words);
+        }
         let slots = self.messages.slots;
         let queue = self.messages.queue(header.process);
         let is_accepted = queue.used < slots;
         queue.used += u32::from(is_accepted);
         self.counts.messages[usize::from(!is_accepted)] += 1;
-        let said = self.after(cx, self.settings.form);
-        cx.ask(said, ElanEvent::Say(from, Verdict { number, is_accepted }));
+        self.answer(cx, from, number, is_accepted);
         if is_accepted {
-            let message = Message { bytes: header.bytes as u32, to: header.byte, data };
+            let bytes = header.bytes as u32;
+            let data = Data::Bytes(data);
+            let message = Message { bytes, copied: header.bytes, to: header.byte, data, has_slot: true };
             let completion = header.completion(CompletionKind::Received);
             self.set_event(cx, header.process, Firing { completion, message: Some(message) });
         }
+    }
+
+    /// The source of a message is told whether that is accepted.
+    pub(super) fn answer(&mut self, cx: &mut ElanContext<'_>, from: NodeId, number: u64, is_accepted: bool) {
+        let said = self.after(cx, self.settings.form);
+        cx.ask(said, ElanEvent::Say(from, Verdict { number, is_accepted }));
     }
 
     /// What is said of a message of node `to` reaches the NIC port.
@@ -169,8 +258,13 @@ impl Elan4 {
         let mut sending = sending.expect("it is said once of each packet");
         let Outbound { maker, header, tells_left, .. } = sending.packet;
         let Maker::Sten(queue, bytes) = maker else { panic!("STEN makes sends, and not {maker:?}") };
-        if !verdict.is_accepted {
+        let mut is_over = verdict.is_accepted;
+        if !is_over {
             sending.refusals += 1;
+            is_over = header.words.is_some() && sending.refusals == REFUSALS;
+            self.counts.given_up += u64::from(is_over);
+        }
+        if !is_over {
             let waits =
                 if sending.refusals > self.settings.repeats { self.settings.back_off } else { Picos(0) };
             let again = plus(self.after(cx, waits), self.settings.form);

@@ -88,6 +88,8 @@
 //!     free when that of point 5 is, without a word to the process. The operations of a block are numbered from 2^63 on, in
 //!     the order in which blocks are copied, and go on with the story of the data that were there last.
 //!
+//! The thread processor: points 18 to 26, in the header of `thread`.
+//!
 //! What comes of something in no time comes at once, before whatever else has that date; what takes a time that is none is due
 //! at that date like anything else. Where several things come of one, they come in the order in which the points above name
 //! them.
@@ -98,13 +100,15 @@ mod event;
 mod message;
 mod receive;
 mod theory;
+mod thread;
 
 use crate::Place;
 use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
 use crate::host::memory::Address;
 use crate::host::pci_x::PciXSettings;
-use crate::host::program::{Completion, CountedEvent, Operation, Submission, Verb};
+use crate::host::program::{Completion, CompletionKind, CountedEvent, Operation, Submission, Verb};
 use crate::host::story::Story;
+use crate::host::thread::{Thread, ThreadFault};
 use crate::host::transfer::{Carries, Content, Departures, Header, Job};
 use crate::host::{
     Context, Device, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs, Seen,
@@ -120,6 +124,9 @@ use flitway_wiring::{NodeId, RailId};
 use message::{Firing, Messages, Sending, Verdict};
 use receive::{Incoming, Receive};
 use std::collections::BTreeMap;
+use thread::{Item, Threads};
+
+pub use thread::{REFUSALS, ThreadSettings};
 
 /// Bytes of the commands of a packet beside its data: to begin it, what is done at the destination, the address there, and
 /// the event. Source: \[assumed\], four words.
@@ -186,6 +193,10 @@ pub struct ElanSettings {
     pub repeats: u32,
     /// What it waits for after further ones.
     pub back_off: Picos,
+    /// The thread processor.
+    pub thread: ThreadSettings,
+    /// The time in which a processor takes an interrupt, without copies.
+    pub interrupt: Picos,
     /// A translation buffer: there are two.
     pub tlb: AtcSettings,
     /// The time to find a translation in the hash table.
@@ -225,6 +236,14 @@ pub enum ElanEvent {
     Fires(u8, Firing),
     /// The block of a counted event of a process has been copied; the story until then.
     Copied(u8, u16, Box<Story>),
+    /// A command for a thread is in its queue.
+    Started(Job),
+    /// Something else is in the queue of the thread of a process.
+    Item(u8, Box<Item>),
+    /// The thread processor has the thread that it has taken.
+    Turn,
+    /// Its thread comes to the end of a run.
+    Acts,
     /// The NIC has been told that so many slots of a process are free.
     Emptied(u8, u32),
     /// A translation has been found.
@@ -247,6 +266,8 @@ enum Order {
     Packet(Outbound),
     /// The DMA engine has to do this.
     Descriptor(Job),
+    /// The thread of its process is told.
+    Start(Job),
 }
 
 /// A packet on its way to the NIC port.
@@ -320,6 +341,18 @@ pub struct ElanCounts {
     pub messages: [u64; 2],
     /// Sends of this node that were made again.
     pub again: u64,
+    /// Times that the thread processor has taken a thread.
+    pub switches: u64,
+    /// What programs of threads have counted.
+    pub counted: u64,
+    /// Messages that threads have refused.
+    pub refused_by_threads: u64,
+    /// Messages and commands for threads that there are not.
+    pub dropped: u64,
+    /// Sends of this node that were given up.
+    pub given_up: u64,
+    /// Threads that could not go on.
+    pub faults: u64,
 }
 
 /// Elan4.
@@ -331,6 +364,7 @@ pub struct Elan4 {
     receive: Receive,
     messages: Messages,
     counted: Counted,
+    threads: Threads,
     /// By [`Side`].
     tlbs: [Atc<Waiter>; 2],
     lanes: Stream,
@@ -353,6 +387,7 @@ impl Elan4 {
             receive: Receive::new(settings),
             messages: Messages::new(settings, processes),
             counted: Counted::new(processes),
+            threads: Threads::new(processes, settings.slots),
             tlbs: [Atc::new(settings.tlb), Atc::new(settings.tlb)],
             lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
             under_way: BTreeMap::new(),
@@ -368,6 +403,7 @@ impl Elan4 {
         let (process, byte) = header.from;
         let data = match header.what {
             Carries::Request => None,
+            Carries::Mini if let Some(data) = self.threads.take_data(&header) => Some(data),
             _ => cx.memory.read(Address { process, byte }, header.bytes),
         };
         if header.what == Carries::Mini {
@@ -441,7 +477,7 @@ impl Command {
     fn story_mut(&mut self) -> &mut Story {
         match &mut self.what {
             Order::Packet(packet) => &mut packet.header.story,
-            Order::Descriptor(job) => &mut job.story,
+            Order::Descriptor(job) | Order::Start(job) => &mut job.story,
         }
     }
 }
@@ -449,7 +485,7 @@ impl Command {
 impl OnABus for ElanSettings {
     fn most(&self, verb: Verb) -> (u64, &'static str) {
         match verb {
-            Verb::Send => (self.sten_packet.into(), "nic.sten.packet"),
+            Verb::Send | Verb::Thread => (self.sten_packet.into(), "nic.sten.packet"),
             _ => (TRANSFER, "[assumed]"),
         }
     }
@@ -457,9 +493,13 @@ impl OnABus for ElanSettings {
     fn ways(&self, verb: Verb) -> &'static [Submission] {
         match verb {
             Verb::Put => &[Submission::Sten, Submission::Dma],
-            Verb::Get | Verb::Send => &[Submission::Sten],
+            Verb::Get | Verb::Send | Verb::Thread => &[Submission::Sten],
             Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Control | Verb::Event => &[],
         }
+    }
+
+    fn has_threads(&self) -> bool {
+        true
     }
 
     fn misses(&self, rails: u32, offers: &Offers) -> Option<&'static str> {
@@ -494,6 +534,10 @@ impl OnABus for ElanSettings {
         theory::seen_at(self, operation, links, network)
     }
 
+    fn matched_seen_at(&self, send: &Operation, before: u32, network: Network<'_>) -> Option<Picos> {
+        theory::matched_seen_at(self, send, before, network)
+    }
+
     fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {
         theory::seen_at(self, operation, 1, network)
     }
@@ -508,8 +552,11 @@ impl Device for Elan4 {
         self.commands.post(cx, process, post, &self.settings)
     }
 
-    fn set_up(&mut self, process: u8, events: Vec<CountedEvent>) {
+    fn set_up(&mut self, process: u8, events: Vec<CountedEvent>, thread: Option<Thread>) {
         self.counted.set_up(process, events, &self.settings);
+        if let Some(thread) = thread {
+            self.threads.set_up(process, thread);
+        }
     }
 
     fn handle(&mut self, cx: &mut ElanContext<'_>, event: ElanEvent) {
@@ -536,6 +583,10 @@ impl Device for Elan4 {
             ElanEvent::Copied(process, event, story) => self.copied(cx, process, event, *story),
             ElanEvent::Emptied(process, slots) => self.messages.emptied(process, slots),
             ElanEvent::Found(side, page) => self.found(cx, side, page),
+            ElanEvent::Started(job) => self.started(cx, &job),
+            ElanEvent::Item(process, item) => self.append_item(cx, process, *item),
+            ElanEvent::Turn => self.turn(cx),
+            ElanEvent::Acts => self.acts(cx),
         }
     }
 
@@ -565,19 +616,24 @@ impl Device for Elan4 {
         }
     }
 
-    fn copies(&self, process: u8, completion: &Completion) -> Picos {
+    fn copies(&mut self, process: u8, completion: &Completion) -> Picos {
         self.messages.copies(process, completion)
     }
 
     fn seen(&mut self, cx: &mut ElanContext<'_>, process: u8, completion: &Completion) -> Seen {
         self.messages.seen(cx, process, completion);
-        Seen::Program
+        if completion.what == CompletionKind::Interrupted { Seen::Library } else { Seen::Program }
     }
 
     fn is_idle(&self) -> bool {
         let tlbs_are = self.tlbs.iter().all(Atc::is_idle);
         let nics_are = self.commands.is_idle() && self.dma.is_idle() && self.receive.is_idle();
-        nics_are && tlbs_are && self.under_way.is_empty() && self.messages.is_idle()
+        let are = nics_are && tlbs_are && self.threads.is_idle();
+        are && self.under_way.is_empty() && self.messages.is_idle()
+    }
+
+    fn fault(&self) -> Option<ThreadFault> {
+        self.threads.fault().cloned()
     }
 
     fn unanswered(&self) -> usize {
@@ -585,7 +641,9 @@ impl Device for Elan4 {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let ElanCounts { packets, descriptors, held, events, fired, blocks_waited, messages, again } =
+        let ElanCounts { packets, descriptors, held, events, fired, blocks_waited, messages, .. } =
+            self.counts;
+        let ElanCounts { again, switches, counted, refused_by_threads, dropped, given_up, faults, .. } =
             self.counts;
         let [of_dma, of_input] = self.tlbs.each_ref().map(Atc::counts);
         let AtcCounts { hits, misses, replaced } = AtcCounts {
@@ -605,6 +663,12 @@ impl Device for Elan4 {
             ("messages accepted", messages[0]),
             ("messages refused, as their input queue was full", messages[1]),
             ("messages sent again", again),
+            ("threads taken by the thread processor", switches),
+            ("counted by programs of threads", counted),
+            ("messages refused by threads", refused_by_threads),
+            ("messages for no thread, dropped", dropped),
+            ("messages refused too often, dropped", given_up),
+            ("threads that could not go on", faults),
             ("translations in the TLBs", hits),
             ("translations sought in SDRAM", misses),
             ("translations replaced", replaced),
@@ -616,6 +680,7 @@ impl Device for Elan4 {
             ("command processor", self.commands.busy()),
             ("wait for answers of a command queue", self.commands.waited(at)),
             ("event processor", self.receive.events_busy()),
+            ("thread processor", self.threads.busy()),
         ]
     }
 }

@@ -145,7 +145,12 @@ impl Elan4 {
         }
         cx.ask(posted.sent, ElanEvent::Freed(payload));
         if let Some(completion) = self.receive.arrived.count(&header) {
-            self.set_event(cx, header.process, Firing { completion, message: None });
+            let is_own = header.what == Carries::Answer;
+            let awaited = if is_own { self.threads.awaits(header.process, header.of.number) } else { None };
+            match awaited {
+                Some(words) => self.told(cx, header.process, words, &header),
+                None => self.set_event(cx, header.process, Firing { completion, message: None }),
+            }
         }
     }
 
@@ -189,7 +194,7 @@ impl Elan4 {
         let bytes = message.as_ref().map_or(0, |message| message.bytes);
         let posted = cx.bus.post(cx.at, EVENT + bytes);
         if let Some(message) = message {
-            self.messages.tell(process, completion.of(), message);
+            self.messages.tell(process, &completion, message);
         }
         completion.story.pass(Unit::Bus, posted.visible);
         cx.tell(posted.visible, process, completion);

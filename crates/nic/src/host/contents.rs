@@ -53,6 +53,12 @@ impl<L> Contents<L> {
         content.expect("a packet arrives once, after it was sent")
     }
 
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> u64 {
+        self.from.len() as u64
+    }
+
     /// Contents under way.
     #[must_use]
     pub fn under_way(&self) -> usize {

@@ -7,12 +7,17 @@
 //!   it was asked for, which is as soon as its date is certain; then what NIC ports bring, and after each of those what has
 //!   become due. A packet that a NIC sends between two cycles is in the source queue of its NIC port in the later one.
 //! * **A process** has a processor for itself, which does one thing after the other, in this order: what the program does at
-//!   the start, then what comes of what it sees, as it comes. *Seeing* takes the time of a poll, from when memory has it or the
-//!   processor is free, and then that of the copy, if the NIC says that the process copies what it sees to its place. The
-//!   program acts when it has seen, in no time: it puts operations behind what the processor has to do.
-//!   *Posting* an operation takes what the NIC says; it may have to wait for room, and the processor with it: it goes on when
-//!   it knows of room, after what has been asked for with that date. An operation begins when its processor comes to it. A
-//!   word that has been loaded is in a register, and seen in no time.
+//!   the start, then what comes of what it sees, as it comes. *Seeing* takes the time of a poll, from when memory has it or
+//!   the processor is free, and then that of the copy, if the NIC says that the process copies what it sees to its place. The
+//!   program acts when it has seen, in no time: it puts operations behind what the processor has to do. *Posting* an
+//!   operation takes what the NIC says; it may have to wait for room, and the processor with it: it goes on when it knows of
+//!   room, after what has been asked for with that date. An operation begins when its processor comes to it. A word that has
+//!   been loaded is in a register, and seen in no time. Before it posts an operation it may *compute*, which is no part of
+//!   that, and for which it is not counted as busy.
+//! * **Interrupts.** A NIC may interrupt a processor. It deals with that from when memory has it, one after the other, for
+//!   the time that the NIC says; whatever it was to do next, when it was free, comes so much later, what it has begun does
+//!   not. An operation that waits for room goes on no earlier than that, and the time is a part of its wait. The library has
+//!   seen what has come then, and not the program.
 //! * **A process that waits by interrupts** *sleeps* whenever its processor comes to have nothing to do, and the NIC is told at
 //!   that date. Then it sees nothing until an interrupt wakes it. What has come has waited for the *interrupt* until then, and
 //!   its processor has been busy as long as the system software took to handle it.
@@ -30,29 +35,32 @@ pub mod contents;
 mod hosted;
 pub mod hyper_transport;
 pub mod memory;
+mod on_a_bus;
 pub mod pci_x;
 pub mod pcie;
 mod processor;
 pub mod program;
 pub(crate) mod ring;
 pub mod story;
+pub mod thread;
 pub mod transfer;
 
 pub use hosted::{Hosted, Hosts};
+pub use on_a_bus::{Network, OnABus, Way};
 
 use agenda::Agenda;
 use bus::{Bus, BusCounts, BusEvent, BusSettings, plus};
 use contents::Contents;
 use flitway_engine::{Clock, Cycle, Picos};
-use flitway_fabric::chip::Offers;
-use flitway_fabric::{Delivery, Flow, FlowKind, NicPorts, Outgoing, PROCESSES_MAX, Packet};
+use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, PROCESSES_MAX, Packet};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
 use processor::{Processor, Task};
-use program::{Completion, CountedEvent, Operation, Program, Setup, Submission, Verb};
+use program::{Completion, CompletionKind, CountedEvent, Operation, Program, Setup};
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 use story::{Stage, Story, Unit};
+use thread::{Thread, ThreadFault};
 
 /// The settings of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,12 +89,13 @@ pub trait Device: Debug + Send {
     /// The processor of `process` comes to an operation, or comes back to it.
     fn post(&mut self, cx: &mut Context<'_, Self>, process: u8, post: &Post) -> Posting;
 
-    /// A process has set up counted events before the start.
+    /// A process has set up counted events, and a thread if it has one, before the start.
     ///
     /// # Panics
     /// If it has none of those and is given some.
-    fn set_up(&mut self, _: u8, events: Vec<CountedEvent>) {
+    fn set_up(&mut self, _: u8, events: Vec<CountedEvent>, thread: Option<Thread>) {
         assert!(events.is_empty(), "events that start operations are those of another NIC");
+        assert!(thread.is_none(), "threads are those of another NIC");
     }
 
     /// What the system software has set up for a process before the start.
@@ -116,7 +125,7 @@ pub trait Device: Debug + Send {
     fn answered(&mut self, _: &mut Context<'_, Self>, _: u64) {}
 
     /// How long a process copies what it is told of, when it has found that; no time where data come to their place.
-    fn copies(&self, _: u8, _: &Completion) -> Picos {
+    fn copies(&mut self, _: u8, _: &Completion) -> Picos {
         Picos(0)
     }
 
@@ -125,6 +134,11 @@ pub trait Device: Debug + Send {
 
     /// Whether it has nothing under way.
     fn is_idle(&self) -> bool;
+
+    /// The first thread on it that could not go on.
+    fn fault(&self) -> Option<ThreadFault> {
+        None
+    }
 
     /// Packets that it has handed to its NIC ports and awaits the answer of; none where NIC ports tell of none.
     fn unanswered(&self) -> usize {
@@ -256,6 +270,12 @@ impl<D: Device + ?Sized> Context<'_, D> {
         self.out.drain(delivery.ticket());
     }
 
+    /// Nodes of the network.
+    #[must_use]
+    pub fn nodes(&self) -> u64 {
+        self.surroundings.contents.nodes()
+    }
+
     /// The story of a packet that was handed to a NIC port goes on until it is delivered.
     pub fn cross(&self, story: &mut Story, delivery: &Delivery) {
         let Surroundings { clock, idle, .. } = self.surroundings;
@@ -341,7 +361,7 @@ impl<D: Device> Host<D> {
     ) -> Self {
         let mut agenda = Agenda::new();
         for (process, program) in (0..).zip(&programs) {
-            device.set_up(process, program.events());
+            device.set_up(process, program.events(), program.thread());
             device.admit(process, program.setup());
         }
         (0..programs.len()).for_each(|process| agenda.ask(Picos(0), Event::Free(process as u8)));
@@ -366,6 +386,9 @@ impl<D: Device> Host<D> {
                 }
             }
             Event::Device(event) => in_context!(self, at, now, out, handle(event)),
+            Event::Visible(process, completion) if completion.what == CompletionKind::Interrupted => {
+                self.interrupt(at, process, completion);
+            }
             Event::Visible(process, completion) => {
                 self.processors[usize::from(process)].todo.push_back(Task::See(completion));
                 self.work(at, process, now, out);
@@ -384,9 +407,32 @@ impl<D: Device> Host<D> {
                 self.work(at, process, now, out);
             }
             Event::Free(process) => {
-                self.processors[usize::from(process)].waits = false;
+                let processor = &mut self.processors[usize::from(process)];
+                processor.waits = false;
+                if processor.has_waited() && processor.free > at {
+                    // It has been interrupted meanwhile.
+                    self.agenda.ask(processor.free, Event::Free(process));
+                }
                 self.work(at, process, now, out);
             }
+        }
+    }
+
+    /// A processor is interrupted: whatever it does next comes so much later.
+    fn interrupt(&mut self, at: Picos, process: u8, mut completion: Completion) {
+        let takes = self.device.copies(process, &completion);
+        let processor = &mut self.processors[usize::from(process)];
+        let begins = processor.interrupted.max(at);
+        processor.interrupted = plus(begins, takes);
+        completion.story.pass(Unit::Copy, processor.interrupted);
+        self.agenda.ask(processor.interrupted, Event::Seen(process, completion));
+        if processor.has_waited() {
+            // That is a part of what it waits; who ends its wait asks for what comes then.
+            processor.free = processor.free.max(processor.interrupted);
+        } else {
+            processor.busy += takes.0;
+            processor.free = plus(processor.free.max(begins), takes);
+            self.agenda.ask(processor.free, Event::Free(process));
         }
     }
 
@@ -420,6 +466,10 @@ impl<D: Device> Host<D> {
                 }
                 self.agenda.ask(seen, Event::Seen(process, completion));
                 seen
+            }
+            Task::Post(operation) if operation.computes > Picos(0) => {
+                processor.todo.push_front(Task::Post(Operation { computes: Picos(0), ..operation }));
+                plus(at, operation.computes)
             }
             Task::Post(operation) => {
                 processor.number += 1;
@@ -476,6 +526,8 @@ pub struct HostCounts {
     pub nic: Vec<(&'static str, u64)>,
     /// Picoseconds in which parts of its NIC could take no more.
     pub full: Vec<(&'static str, u64)>,
+    /// The first thread on it that could not go on.
+    pub fault: Option<ThreadFault>,
 }
 
 /// A host, whatever NIC it has.
@@ -560,6 +612,7 @@ impl<D: Device> AnyHost for Host<D> {
             bus: self.bus.counts(),
             busy: self.processors.iter().map(|processor| processor.busy).collect(),
             nic: self.device.counters(),
+            fault: self.device.fault(),
         }
     }
 
@@ -578,75 +631,3 @@ impl<D: Device> AnyHost for Host<D> {
 
 /// What runs on the processors of a node.
 pub type Programs = Arc<dyn Fn(NodeId) -> Vec<Box<dyn Program>> + Send + Sync>;
-
-/// The settings of a NIC on a bus: what it can do, and what makes it with its host.
-pub trait OnABus {
-    /// The most data of an operation in bytes, and where that stands.
-    fn most(&self, verb: Verb) -> (u64, &'static str);
-
-    /// How an operation can be submitted, first what is meant unless it is said; nothing if it has none such.
-    fn ways(&self, verb: Verb) -> &'static [Submission];
-
-    /// Whether operations can be reliable from end to end.
-    fn has_reliable(&self) -> bool {
-        false
-    }
-
-    /// What it takes longer until a process has seen what comes, in an idle machine, if it sleeps; `None` if none can, nor name
-    /// physical addresses.
-    fn wakes_in(&self) -> Option<Picos> {
-        None
-    }
-
-    /// Whether operations can be parts of [collective](program::Collective) ones.
-    fn has_collectives(&self) -> bool {
-        false
-    }
-
-    /// What it needs and does not have on a machine of so many rails, whose switches offer that.
-    fn misses(&self, _: u32, _: &Offers) -> Option<&'static str> {
-        None
-    }
-
-    /// What it needs of its NIC ports.
-    fn ports(&self) -> NicPorts {
-        NicPorts::Bounded
-    }
-
-    /// Queues that operations reach it by, so: each is of one process of a node.
-    fn queues(&self, by: Submission) -> u32;
-
-    /// The hosts of a run on a network of `nodes` nodes and this `clock`, in which packets take `idle` and `programs` run.
-    fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts;
-
-    /// Whether counted events can start `operation`, so that one follows the other without a processor.
-    ///
-    /// # Errors
-    /// Why not.
-    fn chains(&self, _: &Operation) -> Result<(), &'static str> {
-        Err("the NIC of this machine has no events that start operations")
-    }
-
-    /// The same as [`seen_at`](OnABus::seen_at) of a chain of so many operations, to and fro, each but the first started by the
-    /// event of the one before.
-    fn chain_seen_at(&self, _: &Operation, _: u32, _: Network<'_>) -> Option<Picos> {
-        None
-    }
-
-    /// When the process that it brings data to has seen `operation`, which is posted at the start, in an idle machine with all
-    /// translations; `network` says when a packet of so many bytes that reaches the NIC port at some date is delivered.
-    /// `None` if it needs more than one read or packet of data.
-    fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos>;
-}
-
-/// When a packet of so many bytes is delivered that reaches its NIC port at some date.
-pub type Network<'a> = &'a dyn Fn(Picos, Way, u16) -> Picos;
-
-/// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// To the node that an operation names.
-    There,
-    /// From it.
-    Back,
-}

@@ -23,6 +23,8 @@ pub(super) struct Processor {
     pub(super) number: u64,
     /// Picoseconds in which it was busy, or waited to post.
     pub(super) busy: u64,
+    /// Until when it deals with interrupts.
+    pub(super) interrupted: Picos,
 }
 
 /// What a processor does next.
@@ -49,6 +51,7 @@ impl Processor {
             waits: false,
             number: 0,
             busy: 0,
+            interrupted: Picos(0),
         }
     }
 
@@ -59,6 +62,11 @@ impl Processor {
         }
         let first = self.todo.iter().position(|task| matches!(task, Task::See(_)));
         first.filter(|_| sees_while_waiting).and_then(|place| self.todo.remove(place))
+    }
+
+    /// Whether it waits for room for an operation, or has not gone on since.
+    pub(super) fn has_waited(&self) -> bool {
+        matches!(self.todo.front(), Some(Task::Again(_)))
     }
 
     /// It has nothing to do now: whether it sleeps from now on.

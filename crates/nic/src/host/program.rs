@@ -2,6 +2,7 @@
 
 use super::memory::Address;
 use super::story::Story;
+use super::thread::{Thread, Words};
 use flitway_engine::Picos;
 use flitway_wiring::NodeId;
 use std::fmt::Debug;
@@ -20,6 +21,11 @@ pub trait Program: Debug + Send {
     /// What the system software has set up for it before the start, where the NIC has that.
     fn setup(&self) -> Setup {
         Setup::default()
+    }
+
+    /// Its thread on the NIC, where the NIC [has those](super::OnABus::has_threads).
+    fn thread(&self) -> Option<Thread> {
+        None
     }
 
     /// For what it has found out, when the run has been.
@@ -84,6 +90,11 @@ pub struct Operation {
     pub event: Option<u16>,
     /// What it has to do with operations of other processes, where the NIC [has that](super::OnABus::has_collectives).
     pub collective: Collective,
+    /// Of a send: what it says, to the thread of the other process and not to the process. Of what is
+    /// [for its own thread](Verb::Thread): what that is told.
+    pub words: Option<Words>,
+    /// The time for which its processor computes before it posts it.
+    pub computes: Picos,
 }
 
 /// What makes an operation a part of one of many processes, which NICs carry out by themselves.
@@ -152,6 +163,8 @@ pub enum Verb {
     Control,
     /// Its own process is told, and no other.
     Event,
+    /// The thread of its own process is told, by a command; the other node and process have no part in it.
+    Thread,
 }
 
 impl Verb {
@@ -170,13 +183,14 @@ impl Verb {
             Verb::FetchAdd => "fetch-add",
             Verb::Control => "control",
             Verb::Event => "event",
+            Verb::Thread => "thread",
         }
     }
 
     /// Whether the process that asks for it sees the end of it, and no other.
     #[must_use]
     pub const fn comes_back(self) -> bool {
-        !matches!(self, Verb::Send | Verb::Put | Verb::Control | Verb::Event)
+        !matches!(self, Verb::Send | Verb::Put | Verb::Control | Verb::Event | Verb::Thread)
     }
 }
 
@@ -259,7 +273,7 @@ impl Completion {
     /// Whether it is in memory that its process polls, not in a register.
     #[must_use]
     pub fn needs_poll(&self) -> bool {
-        self.what != CompletionKind::Loaded
+        !matches!(self.what, CompletionKind::Loaded | CompletionKind::Interrupted)
     }
 }
 
@@ -278,4 +292,6 @@ pub enum CompletionKind {
     Reached,
     /// One of its own is illegal, and has not been carried out.
     Failed,
+    /// A thread has interrupted its processor, which takes data to their place. The program hears nothing of it.
+    Interrupted,
 }

@@ -35,6 +35,10 @@ pub enum Unit {
     Input,
     /// The event processor.
     Event,
+    /// The thread processor, and waiting for it.
+    Thread,
+    /// In the NIC, kept by a thread.
+    Kept,
     /// Waiting for room: in the receive buffer, in the queue of a process, or for data of the DMA engine in the NIC port.
     Room,
     /// An interrupt, until it has been handled.
@@ -47,7 +51,7 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 17] = [
+    pub const ALL: [Unit; 19] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
@@ -61,6 +65,8 @@ impl Unit {
         Unit::Interface,
         Unit::Input,
         Unit::Event,
+        Unit::Thread,
+        Unit::Kept,
         Unit::Room,
         Unit::Interrupt,
         Unit::Poll,
@@ -84,6 +90,8 @@ impl Unit {
             Unit::Interface => "network interface",
             Unit::Input => "input processor",
             Unit::Event => "event processor",
+            Unit::Thread => "thread processor",
+            Unit::Kept => "kept by a thread",
             Unit::Room => "waiting for room",
             Unit::Interrupt => "interrupt",
             Unit::Poll => "polling",
@@ -126,6 +134,8 @@ impl Stage {
         Unit::Translation,
         Unit::Read,
         Unit::Remote,
+        Unit::Thread,
+        Unit::Kept,
         Unit::Event,
         Unit::Bus,
         Unit::Interrupt,

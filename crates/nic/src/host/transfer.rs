@@ -3,6 +3,7 @@
 use super::Post;
 use super::program::{Collective, Completion, CompletionKind, OperationId, Verb};
 use super::story::Story;
+use super::thread::Words;
 use flitway_wiring::NodeId;
 use std::collections::BTreeMap;
 
@@ -36,6 +37,8 @@ pub struct Job {
     pub is_physical: bool,
     /// It is not carried out.
     pub is_illegal: bool,
+    /// What it says to a thread.
+    pub words: Option<Words>,
     /// Until now.
     pub story: Story,
 }
@@ -64,6 +67,8 @@ pub struct Header {
     /// The protection key of the process that posted the operation, and whether that names physical addresses.
     pub key: u32,
     pub is_physical: bool,
+    /// What it says to the thread of that process, if it is for that.
+    pub words: Option<Words>,
     /// Until now.
     pub story: Story,
 }
@@ -98,7 +103,7 @@ impl Job {
     pub fn of(node: NodeId, process: u8, post: &Post) -> Self {
         let Post { operation, number, story, .. } = *post;
         let (source, target) = match operation.verb {
-            Verb::Send | Verb::Put | Verb::Control | Verb::Event => {
+            Verb::Send | Verb::Put | Verb::Control | Verb::Event | Verb::Thread => {
                 ((process, operation.here), operation.there)
             }
             _ => ((operation.process, operation.there), operation.here),
@@ -118,6 +123,7 @@ impl Job {
             key: 0,
             is_physical: false,
             is_illegal: false,
+            words: operation.words,
             story,
         }
     }
@@ -140,6 +146,7 @@ impl Job {
             key: request.key,
             is_physical: request.is_physical,
             is_illegal: false,
+            words: None,
             story: request.story,
         }
     }
@@ -166,9 +173,24 @@ impl Job {
         } else {
             (self.target + offset, (self.source.0, self.source.1 + offset))
         };
-        let Job { of, to: (_, process), bytes: of_bytes, event, collective, key, is_physical, .. } = *self;
+        let Job { of, to: (_, process), bytes: of_bytes, event, collective, .. } = *self;
+        let Job { key, is_physical, words, .. } = *self;
         let triggers = collective.triggers;
-        Header { of, what, process, byte, bytes, of_bytes, from, event, triggers, key, is_physical, story }
+        Header {
+            of,
+            what,
+            process,
+            byte,
+            bytes,
+            of_bytes,
+            from,
+            event,
+            triggers,
+            key,
+            is_physical,
+            words,
+            story,
+        }
     }
 
     /// Data from `offset` on up to where the address at the destination is a multiple of `most`.

@@ -408,7 +408,7 @@ impl OnABus for NapSettings {
         match verb {
             Verb::Send | Verb::Put | Verb::Get => (TRANSFER, "[assumed]"),
             Verb::Load | Verb::Store | Verb::FetchAdd => (WORD.into(), "a word, [assumed]"),
-            Verb::Control | Verb::Event => (0, "[assumed]"),
+            Verb::Control | Verb::Event | Verb::Thread => (0, "[assumed]"),
         }
     }
 
@@ -418,7 +418,7 @@ impl OnABus for NapSettings {
             Verb::Put => &[Submission::Rendezvous, Submission::Dma],
             Verb::Get => &[Submission::Dma],
             Verb::Load | Verb::Store | Verb::FetchAdd => &[Submission::Pio],
-            Verb::Control | Verb::Event => &[],
+            Verb::Control | Verb::Event | Verb::Thread => &[],
         }
     }
 

@@ -301,6 +301,8 @@ impl Nap {
                     is_reliable: false,
                     event: None,
                     collective: Collective::default(),
+                    words: None,
+                    computes: Picos(0),
                 };
                 Seen::Step(Box::new(Post { operation, number, story, step: GRANT }))
             }

@@ -118,6 +118,7 @@ impl Nap {
             triggers: false,
             key: 0,
             is_physical: false,
+            words: None,
             story: post.story,
         };
         let written = plus(cx.at, cx.bus.settings().burst_time());

@@ -525,7 +525,7 @@ impl OnABus for ThSettings {
             Verb::Send | Verb::Put | Verb::Get | Verb::Control | Verb::Event => {
                 &[Submission::Hdq, Submission::Sdq]
             }
-            Verb::Load | Verb::Store | Verb::FetchAdd => &[],
+            Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Thread => &[],
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Command {
 enum Order {
     Packet(Outbound),
     Descriptor(Descriptor),
+    /// What a process tells its thread.
+    ForThread(Name, Operation, Story),
 }
 
 impl Command {
@@ -23,10 +25,18 @@ impl Command {
         Command { bytes: DESCRIPTOR, order: Order::Descriptor(descriptor) }
     }
 
+    /// What a process tells its thread: where it goes, the words, the data.
+    pub(super) fn for_thread(name: Name, operation: Operation, story: Story) -> Self {
+        let words = operation.words.map_or(0, |words| u32::from(words.count()));
+        let bytes = WORD * (1 + words + (operation.bytes as u32).div_ceil(WORD));
+        Command { bytes, order: Order::ForThread(name, operation, story) }
+    }
+
     pub(super) fn story(&mut self) -> &mut Story {
         match &mut self.order {
             Order::Packet(packet) => &mut packet.story,
             Order::Descriptor(descriptor) => &mut descriptor.story,
+            Order::ForThread(_, _, story) => story,
         }
     }
 }
@@ -49,15 +59,26 @@ pub(super) fn sten_commands(
             order: Order::Packet(Outbound { maker, node, header, payload, from, tells_left, story }),
         }
     };
+    let header = |what, to, part, event, back| Header {
+        name,
+        what,
+        to,
+        bytes: part,
+        of: bytes,
+        event,
+        back,
+        words: None,
+    };
     if verb == Verb::Get {
-        let header =
-            Header { name, what: What::Descriptor, to: remote, bytes, of: bytes, event: None, back: local };
+        let header = header(What::Descriptor, remote, bytes, None, local);
         return vec![command(DESCRIPTOR, header, DESCRIPTOR as u16, None)];
     }
     if verb == Verb::Send {
-        let header =
-            Header { name, what: What::Message, to: remote, bytes, of: bytes, event: None, back: local };
-        return vec![command((bytes as u32).div_ceil(WORD) * WORD, header, bytes as u16, Some(local))];
+        let what = What::Message;
+        let header = Header { words: operation.words, ..header(what, remote, bytes, None, local) };
+        let words = WORD * operation.words.map_or(0, |words| u32::from(words.count()));
+        let size = words + (bytes as u32).div_ceil(WORD) * WORD;
+        return vec![command(size, header, words as u16 + bytes as u16, Some(local))];
     }
     let most = u64::from(settings.sten_packet);
     let (mut all, mut cut) = (Vec::new(), 0);
@@ -65,7 +86,7 @@ pub(super) fn sten_commands(
         let (to, from) = (remote.after(cut), local.after(cut));
         let part = (bytes - cut).min(most - to.byte % most);
         let words = (part as u32).div_ceil(WORD);
-        let header = Header { name, what: What::Put, to, bytes: part, of: bytes, event, back: local };
+        let header = header(What::Put, to, part, event, local);
         all.push(command(words * WORD, header, part as u16, Some(from)));
         cut += part;
     }
@@ -125,9 +146,13 @@ impl Host {
                 queue.waits_since.get_or_insert(at);
             }
         }
-        let queue = (0..queues).map(|step| (self.turn + step) % queues).find(|&queue| {
-            let queue = &self.queues[queue];
-            !queue.commands.is_empty() && !queue.is_passed_over(window)
+        let queue = (0..queues).map(|step| (self.turn + step) % queues).find(|&place| {
+            let queue = &self.queues[place];
+            let has_slot = |command: &Command| match command.order {
+                Order::ForThread(name, ..) => self.threads.has_room(name.1),
+                _ => true,
+            };
+            queue.commands.first().is_some_and(has_slot) && !queue.is_passed_over(window)
         });
         if let Some(queue) = queue {
             self.command_is_busy = true;
@@ -156,6 +181,13 @@ impl Host {
                 let runs = self.around.after(command_time);
                 descriptor.story.pass(Unit::Command, runs);
                 self.around.ask(runs, Due::Runs(descriptor));
+            }
+            Order::ForThread(name, operation, mut story) => {
+                self.is_free(queue, command.bytes);
+                self.threads.comes(name.1);
+                let there = self.around.after(command_time);
+                story.pass(Unit::Command, there);
+                self.around.ask(there, Due::ThreadCommand(name, Box::new(operation), Box::new(story)));
             }
         }
     }

@@ -157,7 +157,7 @@ impl Host {
             story.pass(Unit::Room, self.around.at);
             story.pass(Unit::Dma, form);
             let Descriptor { name, what, node, bytes: of, tells_left, event, .. } = descriptor;
-            let header = Header { name, what, to, bytes, of, event, back: from };
+            let header = Header { name, what, to, bytes, of, event, back: from, words: None };
             let packet = Outbound {
                 maker: Maker::Dma,
                 node,

@@ -77,7 +77,19 @@ impl Host {
         let block = self.block(process, event, &story);
         let of = &mut self.counted[usize::from(process)];
         of.started += of.events[event].0.then.len() as u64;
-        of.waiting.push(block);
+        self.append_block(process, block);
+    }
+
+    /// The number of what the thread of a process starts.
+    pub(super) fn next_started(&mut self, process: u8) -> u64 {
+        let of = &mut self.counted[usize::from(process)];
+        of.started += 1;
+        STARTED + of.started - 1
+    }
+
+    /// A block comes into the command queue of the events of a process, or waits.
+    pub(super) fn append_block(&mut self, process: u8, block: Vec<Command>) {
+        self.counted[usize::from(process)].waiting.push(block);
         self.append_blocks(process.into());
         if self.counted[usize::from(process)].waiting.is_empty() {
             self.take_command();

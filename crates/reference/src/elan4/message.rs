@@ -1,10 +1,8 @@
 //! Sends, input queues, and what NICs say of messages.
 
-use super::{
-    Address, CompletionKind, Content, Due, Header, Host, Maker, Name, Outbound, Story, Unit, What, completion,
-};
+use super::{Address, CompletionKind, Content, Due, Header, Host, Name, Outbound, Unit, completion};
 use flitway_engine::Picos;
-use flitway_nic::elan4::{POINTER, VERDICT};
+use flitway_nic::elan4::{POINTER, REFUSALS};
 
 /// A send, which stays in the command queue until it has been accepted.
 #[derive(Debug)]
@@ -14,13 +12,30 @@ pub(super) struct Send {
     pub(super) refusals: u32,
 }
 
-/// A message that a process finds beside the word of an event.
+/// What a process finds beside the word of an event, and takes to its place.
 #[derive(Debug)]
-pub(super) struct Message {
-    pub(super) bytes: u64,
-    /// Its place.
-    to: Address,
-    data: Option<Box<[u8]>>,
+pub(super) enum Found {
+    /// A message, which has a slot of its input queue.
+    Message { bytes: u64, to: Address, data: Option<Box<[u8]>> },
+    /// What its thread has told it to move within its memory.
+    Moved { to: u64, from: u64, bytes: u64 },
+    /// Data that have come by an interrupt.
+    Interrupt { to: u64, data: Vec<u8> },
+}
+
+impl Found {
+    /// Bytes that go over the bus.
+    pub(super) fn carried(&self) -> u64 {
+        if let Found::Moved { .. } = self { 0 } else { self.copied() }
+    }
+
+    /// Bytes that the process copies.
+    pub(super) fn copied(&self) -> u64 {
+        match self {
+            Found::Message { bytes, .. } | Found::Moved { bytes, .. } => *bytes,
+            Found::Interrupt { data, .. } => data.len() as u64,
+        }
+    }
 }
 
 /// The input queue of a process.
@@ -35,21 +50,13 @@ impl Host {
     /// A message has come: its process gets it, or it is refused.
     pub(super) fn message(&mut self, content: Content) {
         let Content { header, story, data } = content;
-        let Header { name, to, bytes, of, back, .. } = header;
+        if let Some(words) = header.words {
+            return self.message_for_thread(Content { header, story, data }, words);
+        }
+        let Header { name, to, bytes, of, .. } = header;
         let queue = &mut self.input_queues[usize::from(to.process)];
         let is_accepted = queue.taken < self.settings.slots;
-        // It says so.
-        let said = Header { what: What::Said(is_accepted), to: back, back: to, ..header };
-        let saying = Outbound {
-            maker: Maker::Input,
-            node: name.0,
-            header: said,
-            payload: VERDICT,
-            from: None,
-            tells_left: false,
-            story: Story::begin(self.around.after(self.settings.form)),
-        };
-        self.around.ask(self.around.after(self.settings.form), Due::Handed(saying));
+        self.say(&header, is_accepted);
         if !is_accepted {
             self.counts.messages[1] += 1;
             return;
@@ -57,7 +64,7 @@ impl Host {
         self.input_queues[usize::from(to.process)].taken += 1;
         self.counts.messages[0] += 1;
         let seen = completion(CompletionKind::Received, name, of, story);
-        self.set_event(to.process, seen, Some(Message { bytes, to, data }));
+        self.set_event(to.process, seen, Some(Found::Message { bytes, to, data }));
     }
 
     /// The other NIC has said whether it has accepted the send of that name.
@@ -68,6 +75,10 @@ impl Host {
             return self.is_answered(&send.packet);
         }
         send.refusals += 1;
+        if send.packet.header.words.is_some() && send.refusals >= REFUSALS {
+            self.counts.given_up += 1;
+            return self.is_answered(&send.packet);
+        }
         let mut again = self.settings.form;
         if send.refusals > self.settings.repeats {
             again.0 += self.settings.back_off.0;
@@ -84,11 +95,22 @@ impl Host {
         self.sends.push(send);
     }
 
-    /// A process has copied a message.
-    pub(super) fn has_copied(&mut self, process: u8, message: Message) {
+    /// A process has taken to its place what it has found.
+    pub(super) fn has_copied(&mut self, process: u8, found: Found) {
         let at: Picos = self.around.at;
-        if let Some(data) = message.data {
-            self.around.memory.write(message.to, &data);
+        let own = |byte| Address { process, byte };
+        let (to, data) = match found {
+            Found::Moved { to, from, bytes } => {
+                if let Some(data) = self.around.memory.read(own(from), bytes) {
+                    self.around.memory.write(own(to), &data);
+                }
+                return;
+            }
+            Found::Interrupt { to, data } => return self.around.memory.write(own(to), &data),
+            Found::Message { to, data, .. } => (to, data),
+        };
+        if let Some(data) = data {
+            self.around.memory.write(to, &data);
         }
         let queue = &mut self.input_queues[usize::from(process)];
         queue.seen += 1;

@@ -11,6 +11,7 @@ mod event;
 mod message;
 mod processor;
 mod receive;
+mod thread;
 
 use crate::host::model::{Around, Model, Modelled};
 use crate::host::translation::{Page, Translations};
@@ -25,11 +26,13 @@ use flitway_nic::elan4::{ElanCounts, ElanSettings};
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use flitway_nic::host::story::{Stage, Story, Unit};
+use flitway_nic::host::thread::Words;
 use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
 use flitway_wiring::{NodeId, RailId};
-use message::{InputQueue, Message, Send};
+use message::{Found, InputQueue, Send};
 use processor::{Burst, Processor};
 use receive::{Arrived, Write};
+use thread::{Item, ThreadProcessor};
 
 /// What a packet says.
 #[derive(Clone, Debug)]
@@ -57,6 +60,8 @@ struct Header {
     event: Option<u16>,
     /// Of a descriptor: where the data go.
     back: Address,
+    /// What a message says to the thread of the process that it is for.
+    words: Option<Words>,
 }
 
 /// What a packet carries.
@@ -116,10 +121,10 @@ enum Waiter {
 enum Due {
     /// A processor may be free.
     Free(u8),
-    /// Memory has something for a process, and a message if it is one.
-    Visible(u8, Completion, Option<Message>),
+    /// Memory has something for a process, and what it finds beside it.
+    Visible(u8, Completion, Option<Found>),
     /// The process has seen it.
-    Seen(u8, Completion, Option<Message>),
+    Seen(u8, Completion, Option<Found>),
     /// A processor has written a burst.
     Burst(u8, Burst),
     /// Commands are in the queue of a process.
@@ -154,6 +159,14 @@ enum Due {
     Landed(Address, Box<[u8]>),
     /// The event processor has done with its event.
     EventDone,
+    /// A command for the thread of a process, with its story, is in the queue of that.
+    ThreadCommand(Name, Box<Operation>, Box<Story>),
+    /// Something else is.
+    Item(u8, Item),
+    /// The thread processor has a thread.
+    ThreadTaken,
+    /// That comes to the end of a run.
+    ThreadActs,
     /// A translation has been found.
     PageFound(Side, Page),
 }
@@ -193,7 +206,7 @@ struct Host {
     /// What has been written of operations of which not all has.
     written: Vec<(Name, u64)>,
     /// Events that have been set, and when the event processor has done with all of them.
-    events: Vec<(u8, Completion, Option<Message>)>,
+    events: Vec<(u8, Completion, Option<Found>)>,
     events_done: Picos,
     event_busy: u64,
     /// By process.
@@ -202,6 +215,7 @@ struct Host {
     input_queues: Vec<InputQueue>,
     /// Sends that have been handed on, of which the other NIC has not said anything.
     sends: Vec<Send>,
+    threads: ThreadProcessor,
     /// By side.
     tlbs: [Translations<Waiter>; 2],
     counts: ElanCounts,
@@ -217,6 +231,7 @@ pub fn host(
     surroundings: Surroundings<Content>,
 ) -> Box<dyn AnyHost> {
     let processes = programs.len();
+    let threads = programs.iter().map(|program| program.thread()).collect();
     let counted = programs.iter().map(|program| OfEvents::new(program.events(), settings.queue)).collect();
     let mut host = Host {
         around: Around::new(place, memory, surroundings),
@@ -244,6 +259,7 @@ pub fn host(
         counted,
         input_queues: (0..processes).map(|_| InputQueue::default()).collect(),
         sends: Vec::new(),
+        threads: ThreadProcessor::new(threads, settings.slots),
         tlbs: [Translations::new(&settings.tlb), Translations::new(&settings.tlb)],
         counts: ElanCounts::default(),
     };
@@ -259,7 +275,13 @@ impl Host {
             Maker::Dma => self.counts.packets[1] += 1,
             Maker::Input => {}
         }
-        let data = packet.from.and_then(|from| self.around.memory.read(from, packet.header.bytes));
+        let of_thread = if packet.header.what == What::Message && packet.header.words.is_some() {
+            self.threads.data_of(packet.header.name)
+        } else {
+            None
+        };
+        let data = of_thread
+            .or_else(|| packet.from.and_then(|from| self.around.memory.read(from, packet.header.bytes)));
         if packet.header.what == What::Message {
             self.sends.push(Send { packet, data: data.clone(), refusals: 0 });
         }
@@ -366,6 +388,10 @@ impl Model for Host {
             Due::Left(bytes) => self.has_left_buffer(bytes),
             Due::Landed(to, data) => self.around.memory.write(to, &data),
             Due::EventDone => self.event_done(),
+            Due::ThreadCommand(name, operation, story) => self.command_for_thread(name, &operation, *story),
+            Due::Item(process, item) => self.item(process, item),
+            Due::ThreadTaken => self.thread_taken(),
+            Due::ThreadActs => self.thread_acts(),
             Due::PageFound(side, page) => self.page_found(side, page),
         }
     }
@@ -387,7 +413,7 @@ impl Model for Host {
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
-        let ElanCounts { packets, descriptors, held, events, fired, blocks_waited, messages, again } =
+        let ElanCounts { packets, descriptors, held, events, fired, blocks_waited, messages, .. } =
             self.counts;
         let of_tlbs = |count: fn(&Translations<Waiter>) -> u64| self.tlbs.iter().map(count).sum();
         HostCounts {
@@ -404,7 +430,13 @@ impl Model for Host {
                 ("of those, blocks that waited for room", blocks_waited),
                 ("messages accepted", messages[0]),
                 ("messages refused, as their input queue was full", messages[1]),
-                ("messages sent again", again),
+                ("messages sent again", self.counts.again),
+                ("threads taken by the thread processor", self.counts.switches),
+                ("counted by programs of threads", self.counts.counted),
+                ("messages refused by threads", self.counts.refused_by_threads),
+                ("messages for no thread, dropped", self.counts.dropped),
+                ("messages refused too often, dropped", self.counts.given_up),
+                ("threads that could not go on", self.counts.faults),
                 ("translations in the TLBs", of_tlbs(|tlb| tlb.counts.hits)),
                 ("translations sought in SDRAM", of_tlbs(|tlb| tlb.counts.misses)),
                 ("translations replaced", of_tlbs(|tlb| tlb.counts.replaced)),
@@ -416,7 +448,9 @@ impl Model for Host {
                     self.queues.iter().map(|queue| queue.waited(at)).max().unwrap_or(0),
                 ),
                 ("event processor", self.event_busy),
+                ("thread processor", self.threads.busy),
             ],
+            fault: self.threads.fault.clone(),
             ..HostCounts::default()
         }
     }
@@ -438,6 +472,8 @@ impl Model for Host {
             && self.written.is_empty()
             && self.events.is_empty()
             && self.sends.is_empty()
+            && self.threads.is_idle()
+            && self.processors.iter().all(Processor::has_written)
             && self.counted.iter().all(OfEvents::is_idle)
             && self.tlbs.iter().all(Translations::is_idle)
     }

@@ -2,7 +2,9 @@
 
 use super::command::{Command, sten_commands};
 use super::dma::Descriptor;
-use super::{Completion, Due, Host, Message, Operation, Program, Story, Submission, Unit, What};
+use super::{
+    Completion, CompletionKind, Due, Found, Host, Operation, Program, Story, Submission, Unit, Verb, What,
+};
 use flitway_engine::Picos;
 use flitway_nic::elan4::{DESCRIPTOR, WORD};
 
@@ -14,20 +16,23 @@ pub(super) struct Processor {
     /// Bursts of the operation that it posts, which it has not begun to write.
     bursts: Vec<Burst>,
     free: Picos,
-    /// Since when it waits for room in its queue, if it does.
-    waits: Option<Picos>,
+    /// It waits for room in its queue, and since when it has, until it goes on.
+    waits: bool,
+    since: Option<Picos>,
     /// The number of the next operation.
     next: u64,
     /// Picoseconds in which it was busy.
     pub(super) busy: u64,
     /// Bytes that, as far as it knows, its queue has room for.
     room: u32,
+    /// When it has dealt with the interrupts that have come.
+    interrupts_end: Picos,
 }
 
 #[derive(Debug)]
 enum Task {
     Begin,
-    See(Box<Completion>, Option<Message>),
+    See(Box<Completion>, Option<Found>),
     Post(Operation),
 }
 
@@ -46,7 +51,24 @@ pub(super) struct Burst {
 impl Processor {
     pub(super) fn new(program: Box<dyn Program>, room: u32) -> Self {
         let (todo, bursts) = (vec![Task::Begin], Vec::new());
-        Processor { program, todo, bursts, free: Picos(0), waits: None, next: 0, busy: 0, room }
+        let (free, interrupts_end) = (Picos(0), Picos(0));
+        Processor {
+            program,
+            todo,
+            bursts,
+            free,
+            waits: false,
+            since: None,
+            next: 0,
+            busy: 0,
+            room,
+            interrupts_end,
+        }
+    }
+
+    /// Whether it has written all of what it has begun to post.
+    pub(super) fn has_written(&self) -> bool {
+        self.bursts.is_empty()
     }
 
     fn act(&mut self, at: Picos, completion: Option<&Completion>) {
@@ -61,17 +83,43 @@ impl Host {
         &mut self.processors[usize::from(process)]
     }
 
-    pub(super) fn visible(&mut self, process: u8, completion: Completion, message: Option<Message>) {
+    pub(super) fn visible(&mut self, process: u8, completion: Completion, message: Option<Found>) {
+        if completion.what == CompletionKind::Interrupted {
+            return self.is_interrupted(process, completion, message);
+        }
         self.processor(process).todo.push(Task::See(Box::new(completion), message));
         self.next_task(process);
     }
 
-    pub(super) fn seen(&mut self, process: u8, completion: &Completion, message: Option<Message>) {
+    /// A processor deals with an interrupt, after those that have come before; what it was to do next comes so much later.
+    fn is_interrupted(&mut self, process: u8, mut completion: Completion, found: Option<Found>) {
+        let at = self.around.at;
+        let words = found.as_ref().map_or(0, Found::copied).div_ceil(WORD.into());
+        let takes = self.settings.interrupt.0 + words * self.settings.copy.0;
+        let processor = self.processor(process);
+        let begins = at.max(processor.interrupts_end);
+        let ends = Picos(begins.0 + takes);
+        processor.interrupts_end = ends;
+        completion.story.pass(Unit::Copy, ends);
+        self.around.ask(ends, Due::Seen(process, completion, found));
+        let processor = self.processor(process);
+        if processor.since.is_some() {
+            return;
+        }
+        processor.busy += takes;
+        processor.free = Picos(processor.free.max(begins).0 + takes);
+        let free = processor.free;
+        self.around.ask(free, Due::Free(process));
+    }
+
+    pub(super) fn seen(&mut self, process: u8, completion: &Completion, message: Option<Found>) {
         let at = self.around.at;
         if let Some(message) = message {
             self.has_copied(process, message);
         }
-        self.processor(process).act(at, Some(completion));
+        if completion.what != CompletionKind::Interrupted {
+            self.processor(process).act(at, Some(completion));
+        }
     }
 
     /// The process knows of room in its queue.
@@ -79,9 +127,8 @@ impl Host {
         let at = self.around.at;
         let processor = self.processor(process);
         processor.room += bytes;
-        if let Some(since) = processor.waits.take() {
+        if std::mem::take(&mut processor.waits) {
             let goes_on = at.max(processor.free);
-            processor.busy += goes_on.0 - since.0;
             self.around.ask(goes_on, Due::Free(process));
         }
     }
@@ -90,8 +137,16 @@ impl Host {
     pub(super) fn next_task(&mut self, process: u8) {
         let (at, poll) = (self.around.at, self.settings.host.poll);
         let processor = self.processor(process);
-        if processor.waits.is_some() || processor.free > at {
+        if processor.waits || processor.free > at {
             return;
+        }
+        if let Some(since) = processor.since {
+            let ends = processor.interrupts_end;
+            if ends > at {
+                return self.around.ask(ends, Due::Free(process));
+            }
+            processor.busy += at.0 - since.0;
+            processor.since = None;
         }
         if !processor.bursts.is_empty() {
             return self.write_on(process);
@@ -105,7 +160,7 @@ impl Host {
                 self.busy_for(process, Picos(0));
             }
             Task::See(mut completion, message) => {
-                let copy = message.as_ref().map_or(0, |message| message.bytes.div_ceil(WORD.into()));
+                let copy = message.as_ref().map_or(0, Found::copied).div_ceil(WORD.into());
                 let takes = Picos(poll.0 + copy * self.settings.copy.0);
                 let seen = self.around.after(takes);
                 completion.story.pass(Unit::Poll, self.around.after(poll));
@@ -113,11 +168,20 @@ impl Host {
                 self.around.ask(seen, Due::Seen(process, *completion, message));
                 self.busy_for(process, takes);
             }
+            Task::Post(operation) if operation.computes.0 > 0 => {
+                processor.todo.insert(0, Task::Post(Operation { computes: Picos(0), ..operation }));
+                let free = Picos(at.0 + operation.computes.0);
+                processor.free = free;
+                self.around.ask(free, Due::Free(process));
+            }
             Task::Post(operation) => {
                 let number = processor.next;
                 processor.next += 1;
                 let name = (self.around.node, process, number);
                 let bursts = match operation.by {
+                    Submission::Sten if operation.verb == Verb::Thread => {
+                        self.bursts(vec![Command::for_thread(name, operation, Story::begin(at))])
+                    }
                     Submission::Sten => self.bursts(sten_commands(
                         name,
                         process.into(),
@@ -174,7 +238,7 @@ impl Host {
             }
             if processor.bursts[0].room > processor.room {
                 processor.free = Picos(at.0 + written.0);
-                processor.waits = Some(at);
+                (processor.waits, processor.since) = (true, Some(at));
                 return;
             }
             let burst = processor.bursts.remove(0);

@@ -1,7 +1,7 @@
 //! The input buffer, the input processor, and the event processor.
 
 use super::dma::Descriptor;
-use super::{Completion, Content, Due, Header, Host, Message, Side, Story, Unit, Waiter, What, completion};
+use super::{Completion, Content, Due, Found, Header, Host, Side, Story, Unit, Waiter, What, completion};
 use crate::host::cross;
 use flitway_engine::Picos;
 use flitway_fabric::Delivery;
@@ -63,7 +63,9 @@ impl Host {
                 return self.said(name, is_accepted);
             }
             What::Message => {
-                self.has_left_buffer(bytes);
+                self.has_left_buffer(
+                    bytes + content.header.words.map_or(0, |words| 8 * u64::from(words.count())),
+                );
                 return self.message(content);
             }
             What::Put if content.header.event.is_some() => {
@@ -116,6 +118,9 @@ impl Host {
         if !self.all_are_there(header) {
             return;
         }
+        if header.what == What::Answer && self.thread_is_told(header, story) {
+            return;
+        }
         let (process, what) = match header.what {
             What::Answer => (header.name.1, CompletionKind::Fetched),
             _ => (header.to.process, CompletionKind::Received),
@@ -135,7 +140,7 @@ impl Host {
     }
 
     /// An event of a process is set, and comes after those that were set before; that of an input queue has a message.
-    pub(super) fn set_event(&mut self, process: u8, completion: Completion, message: Option<Message>) {
+    pub(super) fn set_event(&mut self, process: u8, completion: Completion, message: Option<Found>) {
         self.events.push((process, completion, message));
         let done = self.occupy_events(self.settings.event.0);
         self.around.ask(done, Due::EventDone);
@@ -153,7 +158,7 @@ impl Host {
     pub(super) fn event_done(&mut self) {
         let (process, mut completion, message) = self.events.remove(0);
         completion.story.pass(Unit::Event, self.around.at);
-        let bytes = EVENT + message.as_ref().map_or(0, |message| message.bytes as u32);
+        let bytes = EVENT + message.as_ref().map_or(0, Found::carried) as u32;
         let (_, visible) = self.bus.post(self.around.at, bytes);
         completion.story.pass(Unit::Bus, visible);
         self.around.ask(visible, Due::Visible(process, completion, message));

@@ -122,6 +122,8 @@ impl Packet {
             is_reliable: false,
             event: None,
             collective: Collective::default(),
+            words: None,
+            computes: Picos(0),
         };
         let name = (from.node, from.process, u64::MAX);
         let word = Packet::of_word(What::Credits, name, operation, [from, to], Story::begin(at));

@@ -11,6 +11,7 @@ use flitway_nic::host::bus::{BusSettings, Reference};
 use flitway_nic::host::program::{
     Collective, Completion, CountedEvent, Operation, Program, Setup, Submission,
 };
+use flitway_nic::host::thread::Thread;
 use flitway_nic::nap::{self as dawning, NapSettings};
 use flitway_nic::th::{MINI_PACKET, ThSettings};
 use flitway_switch::{AnyFabric, SwitchSettings};
@@ -26,6 +27,7 @@ mod chips;
 mod elan4;
 mod nap;
 mod th;
+mod threads;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
@@ -87,6 +89,8 @@ pub(crate) struct Plan {
     events: Vec<CountedEvent>,
     /// What the system software has set up for it.
     setup: Setup,
+    /// Its thread.
+    thread: Option<Thread>,
 }
 
 impl Plan {
@@ -145,6 +149,21 @@ impl Dice {
         }
     }
 
+    fn topology(&mut self) -> TopologySettings {
+        match self.below(3) {
+            0 => TopologySettings::FatTree { ports: 4, levels: 2 },
+            _ => TopologySettings::Single { nodes: self.between(2, 6) },
+        }
+    }
+
+    /// The clock of the network.
+    fn cycles(&mut self) -> (u64, u64) {
+        match self.is_coarse {
+            true => self.pick(&[(62_500_000, 1), (125_000_000, 1), (1_000_000_000, 1)]),
+            false => self.pick(&[(312_500_000, 1), (14_000_000_000, 33), (1_000_000_000, 1)]),
+        }
+    }
+
     /// Now and then none, or so long that dates coincide.
     fn time(&mut self) -> Picos {
         match self.below(8) {
@@ -168,10 +187,7 @@ impl Case {
             Kind::Elan4 => Nic::Elan4(elan4::settings(dice)),
             Kind::Nap => Nic::Nap(nap::settings(dice)),
         };
-        let topology = match dice.below(3) {
-            0 => TopologySettings::FatTree { ports: 4, levels: 2 },
-            _ => TopologySettings::Single { nodes: dice.between(2, 6) },
-        };
+        let topology = dice.topology();
         let (chip, errors, breaks) = match &nic {
             Nic::Th(settings) => th::chip(dice, settings, is_reliable),
             Nic::Elan4(settings) => {
@@ -212,18 +228,21 @@ impl Case {
             // What is reliable and illegal is never done, and patient ends would try for ever.
             Nic::Th(_) if !(are_apart && is_reliable) && dice.one_in(2) => th::protect(dice, &mut plans),
             Nic::Th(_) => {}
-            Nic::Elan4(of) => elan4::add_events(dice, of, &mut plans, are_apart.then_some(&mut next)),
+            Nic::Elan4(of) => {
+                elan4::add_events(dice, of, &mut plans, are_apart.then_some(&mut next));
+                if !are_apart && !dice.one_in(3) {
+                    threads::add(dice, of, &mut plans);
+                }
+            }
             Nic::Nap(settings) => *settings = nap::divided(dice, *settings, &plans),
         }
-        let cycles = match dice.is_coarse {
-            true => dice.pick(&[(62_500_000, 1), (125_000_000, 1), (1_000_000_000, 1)]),
-            false => dice.pick(&[(312_500_000, 1), (14_000_000_000, 33), (1_000_000_000, 1)]),
-        };
+        let cycles = dice.cycles();
         let faults = faults(dice, breaks, &topology, rails);
         let errors = LinkErrors { seed, ..errors };
         let latency = dice.between(1, 4);
         // Processes whose command queues are full of what the other refuses wait for each other.
-        let may_wait = kind == Kind::Elan4 && plans.iter().flatten().any(Plan::has_sends);
+        let mut all = plans.iter().flatten();
+        let may_wait = kind == Kind::Elan4 && all.any(|plan| plan.has_sends() || plan.thread.is_some());
         let may_last = is_reliable && !are_apart || may_wait;
         Case { seed, nic, chip, topology, latency, errors, faults, rails, cycles, are_apart, may_last, plans }
     }
@@ -232,6 +251,10 @@ impl Case {
     pub(crate) fn has_collectives(&self) -> bool {
         let mut all = self.plans.iter().flatten().flat_map(Plan::operations);
         all.any(|operation| operation.collective != Collective::default() || operation.verb == Verb::Control)
+    }
+
+    pub(crate) fn has_threads(&self) -> bool {
+        self.plans.iter().flatten().any(|plan| plan.thread.is_some())
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -468,6 +491,8 @@ fn operation(
         is_reliable: false,
         event: None,
         collective: Collective::default(),
+        words: None,
+        computes: Picos(0),
     };
     // Nodes behind that one with a process of that number, but for its own.
     let has_it = |&at: &u32| at != own && processes[at as usize] > u32::from(other);
@@ -530,6 +555,10 @@ impl Program for Script {
 
     fn setup(&self) -> Setup {
         self.plan.setup.clone()
+    }
+
+    fn thread(&self) -> Option<Thread> {
+        self.plan.thread.clone()
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

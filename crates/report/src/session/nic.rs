@@ -359,7 +359,7 @@ impl Session {
             let instead = match verb {
                 Verb::Send | Verb::Store => Some(Verb::Put),
                 Verb::Load => Some(Verb::Get),
-                Verb::Put | Verb::Get | Verb::FetchAdd | Verb::Control | Verb::Event => None,
+                Verb::Put | Verb::Get | Verb::FetchAdd | Verb::Control | Verb::Event | Verb::Thread => None,
             };
             let instead = instead.filter(|&other| !nic.ways(other).is_empty() && bytes <= nic.most(other).0);
             return Err(NicMisfit::TooLarge { verb, bytes, most, source, instead });

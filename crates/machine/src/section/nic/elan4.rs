@@ -2,7 +2,7 @@
 
 use flitway_engine::Picos;
 use flitway_nic::NicSettings;
-use flitway_nic::elan4::{COMMANDS, DESCRIPTOR, ElanSettings};
+use flitway_nic::elan4::{COMMANDS, DESCRIPTOR, ElanSettings, ThreadSettings};
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::BusSettings as _;
 
@@ -50,8 +50,12 @@ const PAGE: &[&str] = &[
     "The bus carries one thing at a time, in either direction: PIO, the data that the DMA engine reads, what comes in and events \
      all wait for each other. `host.platform` says what computer it is in. A read takes 750 ns, and a processor is busy for \
      0.5 us with a DMA, so small puts go by STEN; what the processor has to write itself is slow for large ones.",
+    "A process can have a thread on the thread processor, which runs a program: matching of sends with receives (`send(0-1, \
+     match=1)`), a reduction (`reduce(0-63)`), a gather (`gather(0-63)`), or one of your own (`thread(0-63, program=FILE)`), in the \
+     language of docs/elan4-threads.md. A message for a thread, or a command of its process, wakes it.",
     "Not modelled: heads of packets that leave before their tails are there, but a large DMA leaves as it is read; writes of a \
-     processor that overtake each other; half-built packets and errors of a queue; the thread processor, faults of translation.",
+     processor that overtake each other; half-built packets and errors of a queue; reads of the thread processor over the bus, its \
+     caches, faults of translation.",
     "What happens when is said in crates/nic/src/elan4/mod.rs, and of host and bus in crates/nic/src/host/.",
 ];
 
@@ -126,6 +130,26 @@ settings! {
     /// Time in which the event processor copies a word of 8 B of the block of an event into a command queue.
     EVENT_COPY = "nic.event_copy", time(), default("5 ns"), for OF_ELAN4, source("qsnet2.txt Table 1 (P-QS-054): 1.6 GB/s");
 
+    /// Time of the thread processor for a step of a program.
+    THREAD_CYCLE = "nic.thread.cycle", time(), default("5 ns"), for OF_ELAN4,
+        source("OQ-Q7, a clock of 200 MHz; with four steps for each further entry of a list 20 ns (OQ-Q6); one-cycle local load (P-QS-030)");
+
+    /// Time in which the thread processor takes a thread.
+    THREAD_SWITCH = "nic.thread.switch", time(), default("65 ns"), for OF_ELAN4,
+        source("qsnet2.txt Table 1 and \"Input queues\" (P-QS-028)");
+
+    /// Time in which a thread takes an item of its queue.
+    THREAD_TAKE = "nic.thread.take", time(), default("172.5 ns"), for OF_ELAN4,
+        source("qsnet2.txt Table 3 (P-QS-080): 300 ns to match a message of 8 B with the first entry of a list, of which the switch takes 65 ns, twelve steps 60 ns and the copy 2.5 ns");
+
+    /// Time of the thread processor for a word of 8 B of what it copies.
+    THREAD_COPY = "nic.thread.copy", time(), default("2.5 ns"), for OF_ELAN4,
+        source("qsnet2.txt \"Input queues\" (P-QS-031): 3.2 GB/s");
+
+    /// Time for which a processor is busy with an interrupt of its NIC, without the copy.
+    INTERRUPT = "nic.interrupt", time(), default("5 us"), for OF_ELAN4,
+        source("[assumed]; qsnet2.txt \"Input queues\": very expensive");
+
     /// Translations of each of the two TLBs.
     TLB_ENTRIES = "nic.tlb.entries", count(1, 65_536), default(64), for OF_ELAN4,
         source("qsnet2.txt \"Packet receipt\" (P-QS-057): 128 in both");
@@ -177,6 +201,13 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
         copy: time(&INPUT_QUEUE_COPY)?,
         repeats: values.count(&INPUT_QUEUE_REPEATS)?,
         back_off: time(&INPUT_QUEUE_BACK_OFF)?,
+        thread: ThreadSettings {
+            cycle: time(&THREAD_CYCLE)?,
+            switch: time(&THREAD_SWITCH)?,
+            take: time(&THREAD_TAKE)?,
+            copy: time(&THREAD_COPY)?,
+        },
+        interrupt: time(&INTERRUPT)?,
         tlb,
         walk: time(&TLB_WALK)?,
         mtu: values.quantity_u32(&MTU)?,

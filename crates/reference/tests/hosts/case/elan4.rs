@@ -4,7 +4,7 @@ use super::{Case, Dice, Kind, Nic, Plan, chips, operation, with_latencies};
 use flitway_engine::Picos;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::LinkErrors;
-use flitway_nic::elan4::{BLOCK, COMMANDS, DESCRIPTOR, ElanSettings};
+use flitway_nic::elan4::{BLOCK, COMMANDS, DESCRIPTOR, ElanSettings, ThreadSettings};
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::{BusSettings as _, Reference};
@@ -79,6 +79,8 @@ impl Case {
             is_reliable: false,
             event: None,
             collective: Collective::default(),
+            words: None,
+            computes: Picos(0),
         };
         let all = |verb, process, first: u64| {
             let operation = |number: u64| operation(verb, Submission::Sten, 1, process, first + number);
@@ -86,10 +88,9 @@ impl Case {
         };
         // It is busy with that for so long.
         let busy = Plan { start: vec![operation(Verb::Put, Submission::Dma, 2, 0, 0)], ..Plan::default() };
-        let nothing = Plan::default;
         let plans = vec![
             vec![all(Verb::Send, 0, 0), all(Verb::Put, 1, 0)],
-            vec![busy, nothing()],
+            vec![busy, Plan::default()],
             vec![all(Verb::Send, 1, 40)],
         ];
         Case {
@@ -134,6 +135,13 @@ pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
         copy: Picos(dice.pick(if dice.is_coarse { &[0, 16_000] } else { &[0, 1_000, 50_000] })),
         repeats: dice.between(0, 2),
         back_off: Picos(dice.time().0 * dice.pick(&[1, 8])),
+        thread: ThreadSettings {
+            cycle: Picos(dice.pick(if dice.is_coarse { &[0, 16_000] } else { &[0, 1_000, 5_000] })),
+            switch: dice.time(),
+            take: dice.time(),
+            copy: Picos(dice.pick(if dice.is_coarse { &[0, 16_000] } else { &[0, 1_000, 2_500] })),
+        },
+        interrupt: Picos(dice.time().0 * dice.pick(&[1, 8])),
         tlb: AtcSettings {
             entries,
             ways: entries,

@@ -89,6 +89,8 @@ impl Case {
                 is_reliable: false,
                 event: None,
                 collective: Collective::default(),
+                computes: Picos(0),
+                words: None,
             };
             Plan { start: (0..200).map(put).collect(), ..Plan::default() }
         };
