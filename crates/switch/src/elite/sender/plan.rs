@@ -295,7 +295,12 @@ fn supplies(forecast: &Forecast, coming: &Coming, period: Period, now: Cycle, se
         }
         // What comes as fast as it goes, or faster and was always there, will be there.
         let goes_on = is_first && (comes == sent || comes > sent && !sends.has_lacked);
-        let until = if goes_on { Cycle::NEVER } else { lasts(period, at, stock, comes, sent) };
+        let until = match goes_on {
+            true => Cycle::NEVER,
+            // What comes in another pattern may fill slots in which it has lacked some.
+            false if !is_first && sends.has_lacked => at,
+            false => lasts(period, at, stock, comes, sent),
+        };
         if until <= steady.until {
             return until;
         }
