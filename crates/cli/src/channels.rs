@@ -121,6 +121,9 @@ fn answers(answers: Answers) -> String {
         Answers::Fit => {
             "a reply queue holds as many as there can be requests under way to it: they hold back nothing"
         }
+        Answers::Refused => {
+            "a NIC that is full refuses requests, which are sent again: they hold back nothing"
+        }
         Answers::Own => "virtual channels of their own: a NIC that keeps requests holds back no reply",
         Answers::Shared => {
             "those of requests, which a NIC keeps while its reply queue is full: what comes into a node waits for what goes out"

@@ -84,20 +84,21 @@ pub(crate) fn text(
 
 /// Where packets were lost for good, and how many of them.
 pub(crate) fn causes(lost: &LostCounters) -> String {
-    let LostCounters { in_dead_switch, link_down, unacknowledged, no_route } = *lost;
+    let LostCounters { in_dead_switch, link_down, unacknowledged, no_route, refused } = *lost;
     let causes = [
         (in_dead_switch, "in a switch that died"),
         (link_down, "for a link that is down"),
         (unacknowledged, "on a link that went down"),
         (no_route, "without a route"),
+        (refused, "refused by full NIC ports"),
     ];
     let causes = causes.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}"));
     causes.collect::<Vec<_>>().join(", ")
 }
 
-/// What links made up for, where they corrupted something, and the channel that has most of it: up to three lines.
+/// What links made up for, where they corrupted something, and the channel that has most of it: up to four lines.
 fn made_up(link: &LinkCounters, links: &[LinkCounts]) -> Vec<String> {
-    let LinkCounters { corrupted, undetected, repeated, timeouts, .. } = *link;
+    let LinkCounters { corrupted, undetected, repeated, timeouts, refused, .. } = *link;
     let mut lines = Vec::new();
     if *link != LinkCounters::default() {
         let expired = plural(timeouts, "time-out", "s");
@@ -107,6 +108,13 @@ fn made_up(link: &LinkCounters, links: &[LinkCounts]) -> Vec<String> {
     if let Some(LinkCounts { ends: [from, to], counts }) = links.first().filter(|it| it.counts.crc_errors > 0)
     {
         lines.push(format!("most at {to}, from {from}: {} of {corrupted}", counts.crc_errors));
+    }
+    if refused > 0 {
+        let most = links.iter().max_by_key(|it| it.counts.refused).filter(|it| it.counts.refused > 0);
+        let most = most.map_or_else(String::new, |LinkCounts { ends: [node, _], counts }| {
+            format!(", most by {node}: {}", counts.refused)
+        });
+        lines.push(format!("{} by NIC ports that were full{most}", plural(refused, "refusal", "s")));
     }
     if undetected > 0 {
         lines.push(format!(

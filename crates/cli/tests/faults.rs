@@ -461,7 +461,7 @@ fn elite4s_go_round_what_is_down_and_lose_what_has_no_way() {
     };
     let around = run("down(switch=20, at=20us); manager(every=5us, latency=10us)");
     let lost = |faults: &Value, cause: &str| faults["lost"][cause].as_u64().unwrap();
-    for cause in ["in_dead_switch", "link_down", "unacknowledged", "no_route"] {
+    for cause in ["in_dead_switch", "link_down", "unacknowledged", "no_route", "refused"] {
         assert_eq!(lost(&around, cause), 0, "{around}");
     }
     let log = around["log"].as_array().unwrap();

@@ -225,12 +225,19 @@ pub enum LossCause {
     Unacknowledged,
     /// The tables of a switch name no port for it.
     NoRoute,
+    /// Its source has given it up after so many refusals, the last one by a NIC port that had no room.
+    Refused,
 }
 
 impl LossCause {
     /// All of them.
-    pub const ALL: [LossCause; 4] =
-        [LossCause::InDeadSwitch, LossCause::LinkDown, LossCause::Unacknowledged, LossCause::NoRoute];
+    pub const ALL: [LossCause; 5] = [
+        LossCause::InDeadSwitch,
+        LossCause::LinkDown,
+        LossCause::Unacknowledged,
+        LossCause::NoRoute,
+        LossCause::Refused,
+    ];
 }
 
 #[cfg(test)]

@@ -310,6 +310,10 @@ codes! {
          routing.algorithm = \"minimal\"\nswitch.vcs = 2"
         => "topology = { kind = \"dragonfly\", groups = 5, switches_per_group = 4, global_ports = 2 }\n\
          routing.algorithm = \"minimal\"\nswitch.vcs = 2"
+    /// NIC ports refuse nothing
+    NothingRefused "FW-M071": "With `nic.when_full = \"refuse\"` a NIC port that has no room for a packet answers with a NACK. That takes \
+        answers (`switch.answer.hold`) and NIC ports that can be full: with the ideal NIC they empty by themselves.";
+        "nic = { model = \"ideal\", when_full = \"refuse\" }" => "nic = { model = \"bounded\", when_full = \"refuse\" }"
     /// A line of a program of threads is not understood
     ThreadLine "FW-M075": "A program that a thread of a NIC runs (`--nic 'thread(0-63, program=FILE)'`) has a label, an instruction \
         or a directive on each line. `docs/elan4-threads.md` lists them with their operands: registers `r0` to `r63` or their \

@@ -41,6 +41,8 @@ pub enum Answers {
     Unlimited,
     /// The reply queue of a NIC holds as many as there can be requests under way to it.
     Fit,
+    /// A NIC that is full refuses requests, which are sent again.
+    Refused,
     /// A NIC keeps requests until there is room for their replies, which have virtual channels of their own.
     Own,
     /// The same on the same virtual channels.
@@ -55,6 +57,9 @@ impl Answers {
         let Some(places) = machine.nic.model.reply_places() else { return Some(Answers::Unlimited) };
         let under_way =
             replies.outstanding.map(|each| each.saturating_mul(senders_max(traffic.destinations())));
+        if machine.switch.chip().offers().refuses {
+            return Some(Answers::Refused);
+        }
         Some(match machine.nic.reply_lanes {
             ReplyLanes::Own => Answers::Own,
             ReplyLanes::Shared if under_way.is_some_and(|requests| requests <= places) => Answers::Fit,
@@ -68,6 +73,7 @@ impl Answers {
         match self {
             Answers::Unlimited => "unlimited",
             Answers::Fit => "fit",
+            Answers::Refused => "refused",
             Answers::Own => "own",
             Answers::Shared => "shared",
         }

@@ -29,9 +29,11 @@ pub struct Counts {
     pub repeated: u64,
     /// Times that the timer of the sender has expired.
     pub timeouts: u64,
+    /// Packets that the node that sends here has refused because its NIC port was full.
+    pub refused: u64,
 }
 
-flitway_engine::add_fields!(Counts { crc_errors, repeated, timeouts });
+flitway_engine::add_fields!(Counts { crc_errors, repeated, timeouts, refused });
 
 impl ErrorRecord {
     /// Takes in an error.
@@ -41,6 +43,7 @@ impl ErrorRecord {
             LinkErrorKind::Corrupted => &mut counts.crc_errors,
             LinkErrorKind::Repeated => &mut counts.repeated,
             LinkErrorKind::TimedOut => &mut counts.timeouts,
+            LinkErrorKind::Refused => &mut counts.refused,
         } += 1;
     }
 
@@ -67,7 +70,8 @@ pub struct LinkCounts {
 }
 
 impl LinkCounts {
-    /// Those of `record` in `fabric`, the most affected first: by CRC errors, then packets sent again, then time-outs.
+    /// Those of `record` in `fabric`, the most affected first: by CRC errors, then packets sent again, then time-outs, then
+    /// refusals.
     #[must_use]
     pub fn of(record: &ErrorRecord, fabric: &Fabric) -> Vec<LinkCounts> {
         let (topology, rails) = (fabric.topology(), fabric.rails);
@@ -85,9 +89,14 @@ impl LinkCounts {
     #[must_use]
     pub fn to_json(all: &[LinkCounts]) -> Option<Value> {
         let entry = |LinkCounts { ends: [from, to], counts }: &LinkCounts| {
-            let Counts { crc_errors, repeated, timeouts } = *counts;
-            let link = format!("{from} to {to}");
-            json!({ "link": link, "crc_errors": crc_errors, "repeated": repeated, "timeouts": timeouts })
+            let Counts { crc_errors, repeated, timeouts, refused } = *counts;
+            json!({
+                "link": format!("{from} to {to}"),
+                "crc_errors": crc_errors,
+                "repeated": repeated,
+                "timeouts": timeouts,
+                "refused": refused,
+            })
         };
         (!all.is_empty()).then(|| all.iter().take(LISTED).map(entry).collect())
     }

@@ -307,6 +307,7 @@ impl Point {
         ("link_errors.repeated", "packets"),
         ("link_errors.nacks", "acknowledgements"),
         ("link_errors.timeouts", "timeouts"),
+        ("link_errors.refused", "packets"),
     ];
 
     /// Whether somebody stopped it before its end.
@@ -373,7 +374,7 @@ impl Point {
 
 /// What links have made up for, as an object; nothing where they corrupted nothing.
 fn link_errors(link: &LinkCounters) -> Option<Value> {
-    let LinkCounters { corrupted, undetected, dropped, repeated, nacks, timeouts } = *link;
+    let LinkCounters { corrupted, undetected, dropped, repeated, nacks, timeouts, refused } = *link;
     (*link != LinkCounters::default()).then(|| {
         json!({
             "corrupted": corrupted,
@@ -382,6 +383,7 @@ fn link_errors(link: &LinkCounters) -> Option<Value> {
             "repeated": repeated,
             "nacks": nacks,
             "timeouts": timeouts,
+            "refused": refused,
         })
     })
 }

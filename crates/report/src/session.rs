@@ -28,7 +28,7 @@ use crate::story::Story;
 use crate::watch::{Selection, Slowest, Steps, Watch};
 use flitway_engine::Cycle;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_fabric::Fabric;
+use flitway_fabric::{Fabric, Faults, LinkErrors};
 use flitway_machine::Machine;
 use flitway_switch::AnyFabric;
 use flitway_wiring::contention_free::{ContentionFree, contention_free};
@@ -95,6 +95,9 @@ impl Session {
         fabric.errors.seed = seed;
         let shape = shape(&fabric);
         let threads = threads.max(1);
+        let refuses = fabric.chip.offers().refuses;
+        let nothing_breaks =
+            FaultPlan { faults: Faults::default(), errors: LinkErrors::default(), manager: None };
         Session {
             machine,
             fabric,
@@ -102,7 +105,8 @@ impl Session {
             seed,
             threads,
             has_details: false,
-            faults: None,
+            // Where packets can be lost for good what becomes of them is recorded.
+            faults: refuses.then(|| Arc::new(nothing_breaks)),
             worst: Arc::default(),
             contention_free: Arc::default(),
         }

@@ -4,7 +4,7 @@ use flitway_fabric::arbiter::ArbiterKind;
 use flitway_fabric::link::lanes::LaneSettings;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{LaneChoice, Rate, ReplyLanes};
-use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, Roots};
+use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, Roots, WhenFull};
 use flitway_switch::hpp::{AdvertSettings, BarrierSettings, Hpp, HppSettings, MulticastSettings, Pipeline};
 use flitway_switch::sp::{
     CentralSettings, NextPacket, Organisation, Replication, Sp, SpAscent, SpPipeline, SpSettings, Store,
@@ -181,6 +181,7 @@ fn elite4s_conform() {
             back_off: 20,
             attempts: 100,
             half_packet: 3_334,
+            when_full: WhenFull::Hold,
         }),
         pipeline: ElitePipeline { receive: 2, route: 3, transmit: 2 },
         credit: 1,
@@ -206,6 +207,7 @@ fn elite4s_conform() {
                 back_off: 20,
                 attempts: 100,
                 half_packet: 3_334,
+                when_full: WhenFull::Hold,
             }),
             ..plain.clone()
         },

@@ -10,8 +10,12 @@ use flitway_engine::window::Outcome;
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::observer::{LinkObserver, Loss, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
-use flitway_fabric::{Delivery, Endpoint, Fabric, Faults, Flow, LossCause, Outgoing, Packet, Simulation, Up};
-use flitway_switch::elite::{AnswerSettings, Elite, ElitePipeline, EliteSettings, PrioritySettings, Roots};
+use flitway_fabric::{
+    Delivery, Endpoint, Fabric, Faults, Flow, LossCause, NicPorts, Outgoing, Packet, Simulation, Ticket, Up,
+};
+use flitway_switch::elite::{
+    AnswerSettings, Elite, ElitePipeline, EliteSettings, PrioritySettings, Roots, WhenFull,
+};
 use flitway_wiring::dependency::{Dependencies, Verdict};
 use flitway_wiring::routing::{Down, RoutingKind, Selection};
 use flitway_wiring::topology::{End, TopologySettings};
@@ -19,8 +23,15 @@ use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId, SetId, Switch
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-const HELD: Option<AnswerSettings> =
-    Some(AnswerSettings { node: 1, switch: 7, repeats: 16, back_off: 334, attempts: 64, half_packet: 3_334 });
+const HELD: Option<AnswerSettings> = Some(AnswerSettings {
+    node: 1,
+    switch: 7,
+    repeats: 16,
+    back_off: 334,
+    attempts: 64,
+    half_packet: 3_334,
+    when_full: WhenFull::Hold,
+});
 
 /// The Elite4 with so many virtual channels.
 fn elite(vcs: u32, answer: Option<AnswerSettings>) -> EliteSettings {
@@ -429,6 +440,100 @@ fn a_packet_that_is_not_fed_is_closed_so_that_others_do_not_wait_for_it() {
     assert!((1_100 + 488..1_100 + 600).contains(&other), "{other}");
     assert!((20_000 + 488..20_000 + 600).contains(&other_without), "{other_without}");
     assert!((20_000 + 588..20_000 + 700).contains(&own) && own_without < own, "{own} {own_without}");
+}
+
+/// A node that drains nothing before a cycle, and everything from it on.
+struct Late {
+    script: Script,
+    held: Vec<Ticket>,
+    from: Cycle,
+}
+
+impl Late {
+    fn next(&self, script: Option<Cycle>) -> Option<Cycle> {
+        let drains = (!self.held.is_empty()).then_some(self.from);
+        script.into_iter().chain(drains).min()
+    }
+}
+
+impl Endpoint for Late {
+    const BOUNDED: bool = true;
+
+    fn wake(&mut self, now: Cycle, out: &mut Outgoing) -> Option<Cycle> {
+        if now >= self.from {
+            self.held.drain(..).for_each(|ticket| out.drain(ticket));
+        }
+        let next = self.script.wake(now, out);
+        self.next(next)
+    }
+
+    fn hear(&mut self, now: Cycle, up: Up<'_>, out: &mut Outgoing) -> Option<Cycle> {
+        if let Up::Delivery(delivery) = up {
+            match now < self.from {
+                true => self.held.push(delivery.ticket()),
+                false => out.drain(delivery.ticket()),
+            }
+        }
+        let next = self.script.hear(now, up, out);
+        self.next(next)
+    }
+}
+
+/// Two nodes to a switch, and one link between two switches. The first node sends three long packets to the last one, which
+/// drains nothing before cycle 20,000, and a broadcast to the two of the other switch; meanwhile the second one sends a short
+/// packet over the same link. Gives when that is delivered, what else is, and the counters.
+fn to_a_node_that_is_full(answer: AnswerSettings) -> (u64, Vec<u64>, flitway_fabric::simulation::Counters) {
+    let tree = TopologySettings::Xgft {
+        down: vec![2, 2],
+        up: vec![1, 1],
+        cables: vec![1, 1],
+        nics: 1,
+        populated: None,
+    };
+    let mut fabric = fabric(&tree, RoutingKind::DModK, 2, elite(1, Some(answer)));
+    fabric.nic_ports = NicPorts::Bounded;
+    let long = (0..3).map(|tag| packet(3, 2_048, tag)).collect();
+    let short = Packet { created: Cycle(3_000), ..packet(2, 8, 7) };
+    let scripts = [
+        with_broadcast(Script::new(long), 2..4, 1, 2_048),
+        Script::new(vec![short]),
+        Script::default(),
+        Script::default(),
+    ];
+    let froms = [0, 0, 0, 20_000].map(Cycle);
+    let late = |(script, from)| Late { script, held: Vec::new(), from };
+    let nodes = scripts.into_iter().zip(froms).map(late).collect();
+    let mut simulation = Simulation::<Elite, _, _>::new(&fabric, nodes, 1, Deliveries::default);
+    assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+    simulation.settle();
+    let books = simulation.audit();
+    assert!(books.holds() && books.in_network == 0, "{books:?}");
+    let delivered = simulation.gather_observers(|observer| std::mem::take(&mut observer.0)).concat();
+    let short = delivered.iter().find(|it| it.flow.tag == 7).unwrap().delivered.0;
+    let mut others: Vec<u64> =
+        delivered.iter().filter(|it| it.source == NodeId(0)).map(|it| it.flow.tag).collect();
+    others.sort_unstable();
+    (short, others, simulation.counters())
+}
+
+/// A NIC port that is full holds what comes, and with it a path; or refuses it, and the path is free in between.
+#[test]
+fn a_full_nic_port_holds_paths_or_refuses_packets() {
+    let held = HELD.unwrap();
+    let (short, others, counters) = to_a_node_that_is_full(held);
+    assert!(short > 20_000 && others == [0, 1, 2, 99, 99], "{short} {others:?}");
+    assert_eq!((counters.link.nacks, counters.link.refused), (0, 0));
+
+    let refuses = AnswerSettings { when_full: WhenFull::Refuse, ..held };
+    let (short, others, counters) = to_a_node_that_is_full(refuses);
+    assert!(short < 4_500 && others == [0, 1, 2, 99, 99], "{short} {others:?}");
+    assert!(counters.link.nacks > 16 && counters.lost.sum() == 0, "{counters:?}");
+    // A packet that is refused is sent again, and no other: no link corrupts any.
+    assert_eq!((counters.link.refused, counters.link.repeated), (counters.link.nacks, counters.link.nacks));
+
+    let (_, others, counters) = to_a_node_that_is_full(AnswerSettings { attempts: 3, ..refuses });
+    assert_eq!((others, counters.lost.refused, counters.lost.sum()), (vec![1, 2, 99], 2, 2));
+    assert_eq!(counters.link.refused, 6);
 }
 
 /// What is on a link that breaks comes corrupt, and what has climbed to where no way leads down is refused; the next time it

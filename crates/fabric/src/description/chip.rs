@@ -216,6 +216,8 @@ pub struct Offers {
     pub errors: bool,
     /// Links, lanes and switches that break during a run.
     pub faults: bool,
+    /// NIC ports that are bounded refuse packets while they are full.
+    pub refuses: bool,
 }
 
 /// Packets for sets of nodes.

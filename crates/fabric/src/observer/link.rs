@@ -138,6 +138,8 @@ pub enum LinkErrorKind {
     Repeated,
     /// The timer of the sender has expired.
     TimedOut,
+    /// The node that is named has refused a packet that was not corrupt: its NIC port was full.
+    Refused,
 }
 
 /// The state of a link, as one of its ends knows it.

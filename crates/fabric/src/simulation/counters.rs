@@ -58,6 +58,7 @@ impl Counters {
             LinkErrorKind::Corrupted => &mut self.link.corrupted,
             LinkErrorKind::Repeated => &mut self.link.repeated,
             LinkErrorKind::TimedOut => &mut self.link.timeouts,
+            LinkErrorKind::Refused => &mut self.link.refused,
         } += 1;
         observer.link_erred(error);
     }
@@ -78,6 +79,8 @@ pub struct LinkCounters {
     pub nacks: u64,
     /// Times that a timer has expired.
     pub timeouts: u64,
+    /// Packets that NIC ports have refused because they were full.
+    pub refused: u64,
 }
 
 /// Packets that are lost for good, by [cause](LossCause).
@@ -91,13 +94,15 @@ pub struct LostCounters {
     pub unacknowledged: u64,
     /// See [`LossCause::NoRoute`].
     pub no_route: u64,
+    /// See [`LossCause::Refused`].
+    pub refused: u64,
 }
 
 impl LostCounters {
     /// All of them.
     #[must_use]
     pub const fn sum(&self) -> u64 {
-        self.in_dead_switch + self.link_down + self.unacknowledged + self.no_route
+        self.in_dead_switch + self.link_down + self.unacknowledged + self.no_route + self.refused
     }
 
     fn of(&mut self, cause: LossCause) -> &mut u64 {
@@ -106,6 +111,7 @@ impl LostCounters {
             LossCause::LinkDown => &mut self.link_down,
             LossCause::Unacknowledged => &mut self.unacknowledged,
             LossCause::NoRoute => &mut self.no_route,
+            LossCause::Refused => &mut self.refused,
         }
     }
 }
@@ -129,9 +135,17 @@ pub struct BarrierCounters {
     pub duns: u64,
 }
 
-flitway_engine::add_fields!(LostCounters { in_dead_switch, link_down, unacknowledged, no_route });
+flitway_engine::add_fields!(LostCounters { in_dead_switch, link_down, unacknowledged, no_route, refused });
 
-flitway_engine::add_fields!(LinkCounters { corrupted, undetected, dropped, repeated, nacks, timeouts });
+flitway_engine::add_fields!(LinkCounters {
+    corrupted,
+    undetected,
+    dropped,
+    repeated,
+    nacks,
+    timeouts,
+    refused
+});
 
 flitway_engine::add_fields!(BarrierCounters {
     made,

@@ -82,6 +82,8 @@ pub struct Coverage {
     pub bounded: u64,
     /// Those of them in which they are answering.
     pub answering: u64,
+    /// Those in which they refuse what they have no room for.
+    pub refusing: u64,
     /// Packets delivered.
     pub packets: u64,
     /// Flits that have left a switch.
@@ -96,6 +98,8 @@ pub struct Coverage {
     pub repeats: u64,
     /// Packets lost for good because something broke.
     pub packets_lost: u64,
+    /// Packets that NIC ports refused because they were full.
+    pub refused: u64,
     /// Packets delivered that are wrong.
     pub undetected: u64,
     /// Links that have become active again.
@@ -109,6 +113,7 @@ flitway_engine::add_fields!(Coverage {
     choosing,
     bounded,
     answering,
+    refusing,
     packets,
     flit_hops,
     cycles,
@@ -116,6 +121,7 @@ flitway_engine::add_fields!(Coverage {
     losses,
     repeats,
     packets_lost,
+    refused,
     undetected,
     links_trained
 });
@@ -178,6 +184,7 @@ fn compare_runs<A: Architecture<Chip: Tested>, E: Endpoint>(
         losses: ours.barrier.lost_by_fault + ours.barrier.lost_by_full_queue,
         repeats: ours.barrier.retransmissions + ours.barrier.duns,
         packets_lost: ours.lost.sum(),
+        refused: ours.link.refused,
         undetected: ours.link.undetected,
         links_trained: reference.record().links_trained(),
         ..Coverage::default()

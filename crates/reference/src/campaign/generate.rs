@@ -60,6 +60,15 @@ pub(super) fn test_nics(seed: u64) -> Option<TestNicSettings> {
     })
 }
 
+/// NICs on bounded NIC ports which are soon full.
+pub(super) fn slow_test_nics(dice: &mut Dice) -> TestNicSettings {
+    TestNicSettings {
+        window: dice.pick(&[2, 5, 1_000]),
+        room: dice.pick(&[1, 1, 2]),
+        gap: dice.pick(&[30, 100, 300, 1_000]),
+    }
+}
+
 /// Half the time none, else up to five, or very many; now and then in the same window or in the same cycle.
 pub(super) fn pauses(dice: &mut Dice, length: u64, are_many: bool) -> Vec<Cycle> {
     let count = if dice.one_in(2) { 0 } else { dice.between(1, 5) };

@@ -25,7 +25,7 @@ use flitway_fabric::link::{ChannelErrors, SentKind};
 use flitway_fabric::observer::{LinkChange, LinkError, LinkErrorKind, LinkObserver, LinkState, component_at};
 use flitway_fabric::simulation::Counters;
 use flitway_fabric::{BarrierId, Change, ChangeKind, Delivery, Fabric, Flow, Packet, Rate, Ticket};
-use flitway_switch::elite::EliteSettings;
+use flitway_switch::elite::{EliteSettings, WhenFull};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Header, Routing};
 use flitway_wiring::topology::End;
@@ -55,8 +55,8 @@ struct World {
     tables: Vec<(u64, Routing)>,
     /// Where broadcasts go by the tables of each number, if there is a way for them.
     reaches: Vec<Option<Reach>>,
-    /// The nodes to which a copy of a broadcast has come that was not corrupt, by its source, rail and number.
-    reached: BTreeMap<(NodeId, RailId, u32), BTreeSet<NodeId>>,
+    /// The nodes that have taken a packet, or a copy of it.
+    reached: BTreeMap<PacketNumber, BTreeSet<NodeId>>,
     now: u64,
     /// All packets ever created.
     packets: Vec<Travelling>,
@@ -64,6 +64,9 @@ struct World {
     record: Record,
     counters: Counters,
 }
+
+/// What names a packet however often it is sent: its source, its rail, and which one of those.
+type PacketNumber = (NodeId, RailId, u32);
 
 /// A packet since its creation.
 #[derive(Clone, Debug)]
@@ -79,11 +82,12 @@ struct Travelling {
     was_sent: bool,
     not_before: u64,
     is_corrupt: bool,
-    /// Of a broadcast: whom it is for, which one of its source, and of a copy what it is a copy of.
-    range: Option<Arc<NodeSet>>,
+    /// Which one of its source.
     number: u32,
+    /// Of a broadcast: whom it is for, and of a copy what it is a copy of.
+    range: Option<Arc<NodeSet>>,
     of: Option<usize>,
-    /// A copy that has come before.
+    /// It has come before.
     is_superfluous: bool,
     /// The tables with which it has begun, by number; the first is the routing of the fabric.
     tables: usize,
@@ -129,7 +133,15 @@ struct Answer {
 enum Verdict {
     True,
     False,
+    Full,
     Nack,
+}
+
+impl Verdict {
+    /// A NACK, by a NIC port that is full or for any other reason.
+    fn is_nack(self) -> bool {
+        matches!(self, Verdict::Full | Verdict::Nack)
+    }
 }
 
 impl Channel {
@@ -313,12 +325,13 @@ impl World {
         self.counters.err(&LinkError { at, component, port, kind }, &mut self.record);
     }
 
-    /// For whom a packet is lost: of a broadcast those to whom no copy of it has come.
+    /// For whom a packet is lost that is given up: those who have not taken it.
     fn lacking(&self, packet: usize) -> Vec<NodeId> {
         let Travelling { source, packet, header, range, number, .. } = &self.packets[packet];
         let reached = self.reached.get(&(*source, packet.rail, *number));
         let lacks = |node: &NodeId| reached.is_none_or(|reached| !reached.contains(node));
-        range.as_ref().map_or(vec![header.destination()], |range| range.iter().filter(lacks).collect())
+        let to = range.as_ref().map_or(vec![header.destination()], |range| range.iter().collect());
+        to.into_iter().filter(lacks).collect()
     }
 
     /// What becomes of a link in this cycle, as one of its ends sees it.
@@ -393,7 +406,7 @@ impl Model for Elite {
             format.header_flits + of_blocks + payload.div_ceil(format.flit_bytes) + format.trailer_flits;
         let header = world.routing.header(node, to, packet.lane);
         nic.queue.push_back(world.packets.len());
-        nic.broadcasts += u32::from(range.is_some());
+        nic.packets += 1;
         world.packets.push(Travelling {
             source: node,
             packet,
@@ -406,7 +419,7 @@ impl Model for Elite {
             not_before: 0,
             is_corrupt: false,
             range,
-            number: nic.broadcasts,
+            number: nic.packets,
             of: None,
             is_superfluous: false,
             tables: 0,
@@ -548,7 +561,8 @@ fn wire(fabric: &Fabric<EliteSettings>, world: &mut World) -> (Vec<Switch>, Vec<
         let &(out, leads_to_node) = out.get(&(rail, end))?;
         let longest = settings.format.packet_flits(settings.format.mtu_bytes);
         let room = if leads_to_node { 2 * longest } else { settings.buffer_flits };
-        let leads_to_sink = leads_to_node && !fabric.nic_ports.are_bounded();
+        let refuses = settings.answer.is_some_and(|answer| answer.when_full == WhenFull::Refuse);
+        let leads_to_sink = leads_to_node && (refuses || !fabric.nic_ports.are_bounded());
         Some(Wires { out, back: *back.get(&(rail, end))?, leads_to_sink, room })
     };
     let switch = |number: u32| {

@@ -1,11 +1,11 @@
 //! A NIC port: a queue on one side, a sink on the other.
 
 use super::switch::depart;
-use super::{Answer, Flit, Lane, Travelling, Verdict, Wires, World};
+use super::{Answer, Flit, Lane, PacketNumber, Travelling, Verdict, Wires, World};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{LinkErrorKind, Loss};
 use flitway_fabric::{Delivery, LossCause, NicPorts};
-use flitway_switch::elite::EliteSettings;
+use flitway_switch::elite::{EliteSettings, WhenFull};
 use flitway_wiring::{Destination, NodeId, PortId, RailId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,12 +16,12 @@ pub(super) struct Nic {
     rail: RailId,
     wires: Wires,
     pub(super) queue: VecDeque<usize>,
-    /// Broadcasts that it has been handed; and by source the last one of which it has delivered a copy.
-    pub(super) broadcasts: u32,
-    delivered: BTreeMap<NodeId, u32>,
-    /// By virtual channel the source of the last copy that came; and the sources of those that were denied.
-    sources: BTreeMap<usize, NodeId>,
-    denied: BTreeSet<NodeId>,
+    /// Packets that it has been handed; and those that it has taken.
+    pub(super) packets: u32,
+    taken: BTreeSet<PacketNumber>,
+    /// By virtual channel the last one of them; and those that were denied.
+    names: BTreeMap<usize, PacketNumber>,
+    denied: BTreeSet<PacketNumber>,
     /// Packets that have been answered, of which the NIC is told, with the cycle, and whether affirmatively.
     answered: VecDeque<(u64, usize, bool)>,
     lanes: Vec<Lane>,
@@ -30,6 +30,12 @@ pub(super) struct Nic {
     /// By virtual channel.
     receivers: Vec<Receiver>,
     is_bounded: bool,
+    /// It takes every flit, and refuses packets for which its buffer has no room.
+    refuses: bool,
+    /// Flits of the buffer of each virtual channel.
+    room: u32,
+    /// It refuses a packet in the next cycle, in which that is received.
+    refuses_one: bool,
     /// When nothing is fed, from which cycle to before which; when the packet that is half-sent is closed, and the virtual
     /// channel of one that has been.
     pub(super) stalls: Vec<[u64; 2]>,
@@ -68,15 +74,19 @@ impl Nic {
             rail,
             wires,
             queue: VecDeque::new(),
-            broadcasts: 0,
-            delivered: BTreeMap::new(),
-            sources: BTreeMap::new(),
+            packets: 0,
+            taken: BTreeSet::new(),
+            names: BTreeMap::new(),
             denied: BTreeSet::new(),
             answered: VecDeque::new(),
             lanes: vec![Lane::new(wires.room); vcs],
             sent: Vec::new(),
             receivers: vec![Receiver::default(); vcs],
             is_bounded: nic_ports.are_bounded(),
+            room: 2 * settings.format.packet_flits(settings.format.mtu_bytes),
+            refuses_one: false,
+            refuses: nic_ports.are_bounded()
+                && settings.answer.is_some_and(|answer| answer.when_full == WhenFull::Refuse),
             stalls: Vec::new(),
             closes: None,
             closed: None,
@@ -96,11 +106,14 @@ impl Nic {
     /// The channel that it receives from, and the flits in each buffer, if it is bounded.
     pub(super) fn buffers(&self) -> Option<(usize, Vec<u32>)> {
         let stored = self.receivers.iter().map(|it| it.stored).collect();
-        self.is_bounded.then_some((self.wires.back, stored))
+        (self.is_bounded && !self.refuses).then_some((self.wires.back, stored))
     }
 
     pub(super) fn cycle(&mut self, world: &mut World) {
         world.watch(self.component, PortId(self.rail.0), self.wires.out);
+        if std::mem::take(&mut self.refuses_one) {
+            world.count(self.wires.out, LinkErrorKind::Refused);
+        }
         self.receive(world);
         for (lane, credits) in self.lanes.iter_mut().zip(&world.channels[self.wires.out].credits[0]) {
             lane.credits += credits;
@@ -123,41 +136,57 @@ impl Nic {
     }
 
     fn receive(&mut self, world: &mut World) {
+        let mut whole = None;
         if let Some((vc, flit)) = world.channels[self.wires.back].received() {
             let it = &mut self.receivers[vc];
             assert!(it.expected.is_none_or(|expected| expected == flit), "flits come in order");
             assert!(it.expected.is_some() || flit.index == 0, "a packet begins with its first flit");
             let is_last = world.is_last(flit);
             it.expected = (!is_last).then_some(Flit { index: flit.index + 1, ..flit });
-            it.stored += u32::from(self.is_bounded);
-            if is_last {
-                it.whole.push_back(flit.packet);
-                let is_corrupt = world.is_corrupt(flit.packet);
-                let packet = &mut world.packets[flit.packet];
-                let mut verdict = if is_corrupt { Verdict::Nack } else { Verdict::True };
-                if packet.range.is_some() && !is_corrupt {
-                    let name = (packet.source, packet.packet.rail, packet.number);
-                    world.reached.entry(name).or_default().insert(self.node);
-                    let before = self.delivered.insert(packet.source, packet.number);
-                    packet.is_superfluous = packet.refusals > 0 && before == Some(packet.number);
-                    self.sources.insert(vc, packet.source);
-                    if !packet.is_superfluous {
-                        self.denied.remove(&packet.source);
-                    } else if self.denied.contains(&packet.source) {
-                        verdict = Verdict::False;
-                    }
-                }
-                if let Some(answer) = world.settings.answer {
-                    let at = world.now + 1 + u64::from(answer.node);
-                    world.channels[self.wires.back].answer(at, vc, verdict);
-                }
-            }
+            it.stored += u32::from(self.is_bounded && !self.refuses);
+            whole = is_last.then_some((vc, flit.packet));
         }
         for vc in 0..self.receivers.len() {
-            if self.receivers[vc].empty(world) {
+            if self.receivers[vc].empty(world) && !self.refuses {
                 world.channels[self.wires.back].give_back(vc);
             }
         }
+        if let Some((vc, packet)) = whole {
+            let verdict = self.judge(vc, packet, world);
+            if let Some(answer) = world.settings.answer {
+                let at = world.now + 1 + u64::from(answer.node);
+                world.channels[self.wires.back].answer(at, vc, verdict);
+            }
+        }
+    }
+
+    /// What the answer to a packet says that has come on `vc`, which is kept if that is to be delivered or to leave a buffer.
+    fn judge(&mut self, vc: usize, packet: usize, world: &mut World) -> Verdict {
+        let (is_corrupt, flits) = (world.is_corrupt(packet), world.flits_of(packet));
+        let Travelling { source, packet: sent, number, .. } = &world.packets[packet];
+        let name = (*source, sent.rail, *number);
+        let is_superfluous = !is_corrupt && self.taken.contains(&name);
+        world.packets[packet].is_superfluous = is_superfluous;
+        let it = &mut self.receivers[vc];
+        let verdict = if is_corrupt {
+            Verdict::Nack
+        } else if is_superfluous {
+            if self.denied.contains(&name) { Verdict::False } else { Verdict::True }
+        } else if self.refuses && it.stored + flits > self.room {
+            self.refuses_one = true;
+            Verdict::Full
+        } else {
+            self.taken.insert(name);
+            self.names.insert(vc, name);
+            world.reached.entry(name).or_default().insert(self.node);
+            it.stored += if self.refuses { flits } else { 0 };
+            Verdict::True
+        };
+        let is_kept = !(is_corrupt || is_superfluous || verdict == Verdict::Full);
+        if is_kept || !self.refuses {
+            it.whole.push_back(packet);
+        }
+        verdict
     }
 
     /// Frees virtual channels: with answers, or when all has been sent.
@@ -177,10 +206,10 @@ impl Nic {
             let packet = lane.packet.take().expect("what is answered has been sent");
             lane.free = world.now;
             let is_told = self.is_answering || world.packets[packet].range.is_some();
-            if verdict != Verdict::Nack && is_told {
+            if !verdict.is_nack() && is_told {
                 self.answered.push_back((world.now, packet, verdict == Verdict::True));
             }
-            if verdict == Verdict::Nack {
+            if verdict.is_nack() {
                 // It is sent as another one, with the same contents.
                 let refused = &world.packets[packet];
                 let to = match refused.packet.destination {
@@ -192,7 +221,8 @@ impl Nic {
                     Travelling { header, hops: 0, was_sent: true, is_corrupt: false, ..refused.clone() };
                 world.counters.link.nacks += 1;
                 world.packets.push(again);
-                self.put_back(world.packets.len() - 1, world);
+                let cause = if verdict == Verdict::Full { LossCause::Refused } else { LossCause::LinkDown };
+                self.put_back(world.packets.len() - 1, cause, world);
             }
         }
     }
@@ -246,7 +276,7 @@ impl Nic {
             }
             self.queue.pop_front();
             if has_way {
-                self.put_back(packet, world);
+                self.put_back(packet, LossCause::LinkDown, world);
             } else {
                 self.lose(packet, LossCause::NoRoute, world);
             }
@@ -260,15 +290,15 @@ impl Nic {
         (first..world.lanes()).find(|&vc| self.lanes[vc].packet.is_none())
     }
 
-    /// A packet has been refused: it comes first, or is given up.
-    fn put_back(&mut self, packet: usize, world: &mut World) {
+    /// A packet has been refused: it comes first, or is given up for `cause`.
+    fn put_back(&mut self, packet: usize, cause: LossCause, world: &mut World) {
         let settings = world.settings.answer.expect("what is refused is answered");
         let refused = &mut world.packets[packet];
         let wait = if refused.refusals < settings.repeats { 0 } else { settings.back_off };
         refused.not_before = world.now + u64::from(wait);
         refused.refusals += 1;
         if refused.refusals >= settings.attempts {
-            self.lose(packet, LossCause::LinkDown, world);
+            self.lose(packet, cause, world);
         } else {
             self.queue.push_front(packet);
         }
@@ -366,7 +396,7 @@ impl Nic {
 
     /// The node denies the copy that was delivered on `vc` in this cycle: its answer is on its way.
     pub(super) fn deny(&mut self, vc: usize, world: &mut World) {
-        self.denied.insert(self.sources[&vc]);
+        self.denied.insert(self.names[&vc]);
         let node = world.settings.answer.expect("a broadcast is answered").node;
         let (now, channel) = (world.now, &mut world.channels[self.wires.back]);
         let at = now + u64::from(node + channel.latency);

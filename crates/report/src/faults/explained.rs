@@ -88,7 +88,8 @@ impl<'a> Evidence<'a> {
                 LinkState::Trains(_) | LinkState::Active(_) => {}
             }
         }
-        for loss in record.losses.iter().filter(|loss| loss.cause != LossCause::NoRoute) {
+        let of_no_link = |cause| matches!(cause, LossCause::NoRoute | LossCause::Refused);
+        for loss in record.losses.iter().filter(|loss| !of_no_link(loss.cause)) {
             // Where one link of a component went down, that link lost it.
             let ports = gone.get(&loss.component).filter(|ports| ports.len() == 1);
             let (rail, end) = end_at(fabric.topology(), fabric.rails, loss.component, PortId(0));

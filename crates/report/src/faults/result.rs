@@ -149,6 +149,7 @@ impl FaultsResult {
         ("faults.lost.link_down", "packets"),
         ("faults.lost.unacknowledged", "packets"),
         ("faults.lost.no_route", "packets"),
+        ("faults.lost.refused", "packets"),
         ("faults.pairs", "pairs of nodes"),
         ("faults.longest_ns", "ns"),
         ("faults.broken_ns", "ns"),
@@ -166,7 +167,7 @@ impl FaultsResult {
     /// The object that `--json` has in `points`.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let LostCounters { in_dead_switch, link_down, unacknowledged, no_route } = self.lost;
+        let LostCounters { in_dead_switch, link_down, unacknowledged, no_route, refused } = self.lost;
         let [before, during, after] = self.accepted;
         let mut value = json!({
             "created": self.created,
@@ -176,6 +177,7 @@ impl FaultsResult {
                 "link_down": link_down,
                 "unacknowledged": unacknowledged,
                 "no_route": no_route,
+                "refused": refused,
             },
             "pairs": self.pairs,
             "log": self.log.iter().map(Note::to_json).collect::<Vec<_>>(),

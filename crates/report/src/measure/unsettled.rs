@@ -33,7 +33,7 @@ macro_rules! reasons {
             pub fn told(self, is_lossy: bool) -> String {
                 match self.meaning().rsplit_once("; ") {
                     Some((what, _)) if is_lossy && self != Unsettled::Memory => {
-                        format!("{what}; packets are lost for good, which no longer time makes up for (--faults)")
+                        format!("{what}; packets are lost for good, which no longer time makes up for")
                     }
                     _ => self.meaning().to_owned(),
                 }

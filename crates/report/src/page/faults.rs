@@ -14,11 +14,13 @@ const QUANTITIES: &[Quantity] = &[
     ("– lost for a link that is down", "/faults/lost/link_down", count),
     ("– lost on a link that went down", "/faults/lost/unacknowledged", count),
     ("– lost without a route", "/faults/lost/no_route", count),
+    ("– lost as NIC ports refused them", "/faults/lost/refused", count),
     ("pairs of nodes that lost packets", "/faults/pairs", count),
     ("– the longest, from its first loss to its last", "/faults/longest_ns", words::time),
     ("packets and acknowledgements that links corrupted, and noticed", "/link_errors/corrupted", count),
     ("packets that links sent again", "/link_errors/repeated", count),
     ("time-outs of links", "/link_errors/timeouts", count),
+    ("packets that NIC ports refused because they were full", "/link_errors/refused", count),
     ("packets delivered corrupt: no check of a link showed it", "/link_errors/undetected", count),
     ("first fault at", "/faults/broken_ns", words::time),
     ("the last change that came of faults at", "/faults/changed_ns", words::time),
@@ -163,17 +165,17 @@ fn links(links: &Value) -> Option<String> {
     let mut rows = String::new();
     for link in links.as_array()? {
         let name = escape(link["link"].as_str().unwrap_or(""));
-        let [crc_errors, repeated, timeouts] =
-            ["crc_errors", "repeated", "timeouts"].map(|key| count(link[key].as_f64().unwrap_or(0.0)));
+        let [crc_errors, repeated, timeouts, refused] = ["crc_errors", "repeated", "timeouts", "refused"]
+            .map(|key| count(link[key].as_f64().unwrap_or(0.0)));
         // Writing to a string does not fail.
         let _ = write!(
             rows,
-            "<tr><td>{name}</td><td>{crc_errors}</td><td>{repeated}</td><td>{timeouts}</td></tr>"
+            "<tr><td>{name}</td><td>{crc_errors}</td><td>{repeated}</td><td>{timeouts}</td><td>{refused}</td></tr>"
         );
     }
     Some(format!(
         "<div class=\"scroll log\"><table class=\"points\"><thead><tr><th>channel</th><th>CRC errors</th>\
-         <th>packets sent again</th><th>time-outs</th></tr></thead><tbody>{rows}</tbody></table></div>"
+         <th>packets sent again</th><th>time-outs</th><th>refused by the node</th></tr></thead><tbody>{rows}</tbody></table></div>"
     ))
 }
 

@@ -112,6 +112,7 @@ fn counters() -> Counters {
             repeated: 18,
             nacks: 19,
             timeouts: 20,
+            refused: 27,
         },
         barrier: BarrierCounters {
             sent: 21,
@@ -152,6 +153,7 @@ fn expected_of_traffic() -> Vec<(String, f64)> {
         ("link_errors.repeated", 18.0),
         ("link_errors.nacks", 19.0),
         ("link_errors.timeouts", 20.0),
+        ("link_errors.refused", 27.0),
     ];
     let single = single.map(|(path, value)| (path.to_owned(), value)).to_vec();
     let packet = of_spread("packet_latency_ns", 900, 1_401.0, Some(41.0));

@@ -26,7 +26,7 @@
 //! **Buffers.** Each VC of an input of a switch has one of `buffer_flits`, and its sender so many credits in cycle 0; a flit
 //! takes one. A flit on the wire in cycle `t` is *ready* from cycle `t + receive + route` on. For each flit that leaves the
 //! buffer in cycle `t` the sender has a credit more from cycle `t + credit + latency` on. Channels to nodes need none, unless
-//! NIC ports are bounded.
+//! NIC ports are bounded and hold packets.
 //!
 //! **Cycle `t`** of a switch, in this order.
 //!
@@ -119,8 +119,17 @@
 //! which it does, the packet's flits leave the buffer, one a cycle, each with a credit for the sender as from the buffer of a
 //! switch. A packet whose last flit is sent for the first time in cycle `t` has left its source queue, and the NIC hears so,
 //! in cycle `t + 1`. One that is corrupt, or a copy that comes again, leaves the buffer as if it were drained in the cycle in
-//! which it would be delivered. If NIC ports are *answering* too, the NIC hears of the answer to any packet that comes to its
-//! NIC port in cycle `t`, unless that is a NACK, in cycle `t + 1`; first of what has left the source queue.
+//! which it would be delivered.
+//!
+//! With `when_full` refuse ([`WhenFull`]) channels to nodes need no credits: a bounded NIC port takes every flit. A packet that
+//! is received in cycle `t` and is neither corrupt nor one that comes again is *accepted* if its buffer has room for it: if its
+//! flits, and those of packets that have been accepted before on its virtual channel and have not left the buffer before cycle
+//! `t`, are two of the longest packets or fewer. Otherwise it is refused: the answer is a NACK, and nothing else is left of it.
+//! A packet that is corrupt, or comes again, takes no room. What is lost after `attempts` NACKs is *refused* if the last one
+//! was that of a NIC port without room; where answers to copies are combined any other NACK counts more.
+//!
+//! If bounded NIC ports are *answering*, the NIC hears of the answer to any packet that comes to its NIC port in cycle `t`,
+//! unless that is a NACK, in cycle `t + 1`; first of what has left the source queue.
 
 mod forecast;
 mod nic;
@@ -131,13 +140,13 @@ pub mod settings;
 mod switch;
 mod theory;
 
-pub use settings::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots};
+pub use settings::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots, WhenFull};
 
 use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};
 use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
-use flitway_fabric::{Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate, Routings};
+use flitway_fabric::{Chip as _, Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate, Routings};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::Routing;
 use flitway_wiring::{PortId, RailId};
@@ -168,6 +177,10 @@ pub struct Shared {
     /// Links corrupt packets, or break.
     has_errors: bool,
     nic_ports: NicPorts,
+    /// NIC ports that are full answer with a NACK.
+    refuses: bool,
+    /// Packets may be sent again.
+    repeats: bool,
     /// Nodes take every flit at once.
     has_sinks: bool,
     /// Each is that of the packets that begin in its time.
@@ -248,6 +261,8 @@ impl Components for Elite {
             fabric.faults.are_none() || settings.answer.is_some() && settings.ports < u64::BITS,
             "where links break packets are answered, and the drain is a port more"
         );
+        let has_errors = !(fabric.errors.are_none() && fabric.faults.are_none());
+        let refuses = settings.offers().refuses && fabric.nic_ports.are_bounded();
         Shared {
             vcs: vcs as usize,
             lanes: (vcs / classes) as usize,
@@ -255,9 +270,11 @@ impl Components for Elite {
             errors: fabric.errors.clone(),
             faults: fabric.faults.clone(),
             rails: fabric.rails,
-            has_errors: !(fabric.errors.are_none() && fabric.faults.are_none()),
+            has_errors,
             nic_ports: fabric.nic_ports,
-            has_sinks: fabric.nic_ports == NicPorts::Ideal,
+            refuses,
+            repeats: has_errors || refuses,
+            has_sinks: refuses || fabric.nic_ports == NicPorts::Ideal,
             routings: Routings::new(fabric.routing.clone()),
             reaches: vec![OnceLock::new()],
             settings: settings.clone(),

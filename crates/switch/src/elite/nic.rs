@@ -17,7 +17,7 @@ use flitway_fabric::bits::bits;
 use flitway_fabric::component::{PortEvent, PortModel, Rest, Stage};
 use flitway_fabric::observer::{LinkErrorKind, Observer};
 use flitway_fabric::simulation::{Conservation, NodeWires, Wire};
-use flitway_fabric::{BarrierId, Delivery, Flow, NicPorts, Packet};
+use flitway_fabric::{BarrierId, Delivery, Flow, LossCause, NicPorts, Packet};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId, RailId};
 use stalls::Stalls;
 use std::collections::VecDeque;
@@ -35,7 +35,7 @@ pub struct Port {
     due: Cycle,
     /// Packets to send.
     source: VecDeque<Box<PacketState>>,
-    /// Where links corrupt packets: by virtual channel the packet that may have to be sent again.
+    /// Where packets may be sent again: by virtual channel the packet that may have to be.
     kept: Box<[Option<Box<PacketState>>]>,
     /// When its flits are ready: always, unless the node is stalled.
     flits: Forecast,
@@ -46,7 +46,7 @@ pub struct Port {
     bounded: Option<Box<Bounded>>,
     /// Broadcasts that it has been handed, modulo 2^32.
     broadcasts: u32,
-    /// Where links corrupt packets.
+    /// Where packets may be sent again.
     copies: Option<Box<Broadcasts>>,
     /// The way back to the sender of what comes, for what an answer says.
     back: Wire,
@@ -86,7 +86,7 @@ impl Port {
             whole: VecDeque::new(),
             bounded: Bounded::new(shared, wires),
             broadcasts: 0,
-            copies: shared.has_errors.then(Box::default),
+            copies: shared.repeats.then(Box::default),
             back: wires.back,
             answered: VecDeque::new(),
             fault_due,
@@ -139,7 +139,7 @@ impl Port {
         let shared = &*cx.shared;
         let Some(state) = self.source.front().filter(|state| state.not_before <= now) else { return };
         if let Some(vc) = self.free_vc(shared, state) {
-            self.kept[vc] = shared.has_errors.then(|| state.clone());
+            self.kept[vc] = shared.repeats.then(|| state.clone());
             if let Some(mut state) = self.source.pop_front() {
                 state.tables = shared.routings.number_at(now);
                 self.sender.lanes[vc].give((0, 0), state, now);
@@ -161,25 +161,27 @@ impl Port {
         let (verdict, missing) = (lane.verdict, lane.missing.take());
         lane.release(now);
         let tells = lane.is_broadcast || cx.shared.nic_ports == NicPorts::Answering;
-        if tells && verdict != Verdict::Nack {
+        if tells && !verdict.is_nack() {
             self.answered.push_back((now + 1, lane.flow, verdict == Verdict::True));
         }
-        if let Some(mut state) = self.kept[vc].take().filter(|_| verdict == Verdict::Nack) {
+        if let Some(mut state) = self.kept[vc].take().filter(|_| verdict.is_nack()) {
             cx.counters.link.nacks += 1;
             state.was_sent = true;
             state.miss(missing);
             if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
                 copies.repeat();
             }
-            self.put_back(cx, now, state);
+            let is_full = verdict == Verdict::Full;
+            let cause = if is_full { LossCause::Refused } else { LossCause::LinkDown };
+            self.put_back(cx, now, state, cause);
         }
     }
 
-    /// The answer to the packet that is received on `vc` in cycle `at` says that a test is false.
-    fn answer_false<O>(&self, cx: &mut Cx<'_, O>, at: Cycle, vc: u8) {
-        let answer = cx.shared.settings.answer.expect("a broadcast is answered");
+    /// The answer to the packet that is received on `vc` in cycle `at`, a copy of a broadcast or not, is not an ACK.
+    fn answer<O>(&self, cx: &mut Cx<'_, O>, at: Cycle, vc: u8, (verdict, is_copy): (Verdict, bool)) {
+        let answer = cx.shared.settings.answer.expect("what is denied or refused is answered");
         let (port, at) = (self.back.port, at + u64::from(answer.node + self.back.latency));
-        let answer = Answer { port, vc, at, verdict: Verdict::False, is_combined: false, missing: None };
+        let answer = Answer { port, vc, at, verdict, is_combined: is_copy, missing: None };
         post(cx.post, &self.back, at, Mail::Answer(answer));
     }
 
@@ -230,17 +232,19 @@ impl PortModel<Elite> for Port {
     ) -> u64 {
         let mut mail = 0;
         for (rail, vc, at, mut state) in inbox.whole.drain(..) {
-            let port = &mut ports[usize::from(rail)];
-            if let Some(copies) = port.copies.as_mut().filter(|_| state.range.is_some() && !state.is_corrupt)
-            {
+            let (port, refuses) = (&mut ports[usize::from(rail)], cx.shared.refuses);
+            let is_copy = state.range.is_some() && !state.is_corrupt;
+            if let Some(copies) = port.copies.as_mut().filter(|_| is_copy && !refuses) {
                 // What comes again is as good as corrupt here.
                 let before = copies.has_come(&state);
                 state.is_corrupt = before.is_some();
-                if before == Some(Verdict::False) {
-                    port.answer_false(cx, at, vc);
+                match before {
+                    None => copies.take(&state),
+                    Some(Verdict::False) => port.answer(cx, at, vc, (Verdict::False, true)),
+                    Some(_) => {}
                 }
             }
-            if state.is_corrupt && port.bounded.is_none() {
+            if state.is_corrupt && (port.bounded.is_none() || refuses) {
                 continue;
             }
             if !REACTS && at < cx.horizon && port.whole.is_empty() {
@@ -296,7 +300,7 @@ impl PortModel<Elite> for Port {
         flits
     }
 
-    fn delivery(&mut self, _: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
+    fn delivery(&mut self, shared: &mut Shared, now: Cycle, node: NodeId) -> Option<Delivery> {
         match &mut self.bounded {
             None => {
                 let (_, vc, state) = take_due(&mut self.whole, now)?;
@@ -307,7 +311,10 @@ impl PortModel<Elite> for Port {
             }
             Some(bounded) => {
                 while let Some((at, vc, state)) = take_due(&mut self.whole, now) {
-                    bounded.keep(at, vc, state);
+                    match self.copies.as_mut().filter(|_| shared.refuses) {
+                        Some(copies) => bounded.keep_or_refuse(shared, copies, (at, vc, state)),
+                        None => bounded.keep(at, vc, state),
+                    }
                 }
                 bounded.delivery(now, node, self.rail)
             }
@@ -317,6 +324,10 @@ impl PortModel<Elite> for Port {
     fn event<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle) -> Option<PortEvent> {
         if let Some(bounded) = &mut self.bounded {
             bounded.drop_corrupt(cx, now);
+            for (vc, is_copy) in std::mem::take(&mut bounded.refused) {
+                self.sender.count(cx, now, LinkErrorKind::Refused);
+                self.answer(cx, now, vc, (Verdict::Full, is_copy));
+            }
             self.catch_up(cx, now);
         }
         if let Some(flow) = self.bounded.as_mut().and_then(|bounded| bounded.take_sent(now)) {
@@ -329,7 +340,7 @@ impl PortModel<Elite> for Port {
 
     fn deny<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: u8) {
         assert!(self.bounded.is_none(), "tests are denied as they are delivered, by ideal NIC ports");
-        self.answer_false(cx, now, vc);
+        self.answer(cx, now, vc, (Verdict::False, true));
         if let Some(copies) = &mut self.copies {
             copies.deny(vc);
         }

@@ -143,8 +143,17 @@ pub(super) enum Verdict {
     True,
     /// It has been received, and is a test that is false.
     False,
-    /// A NACK: it was corrupt.
+    /// A NACK: a NIC port had no room for it.
+    Full,
+    /// A NACK: it was corrupt, or had no way.
     Nack,
+}
+
+impl Verdict {
+    /// Whether it says that the packet has not been received.
+    pub(super) fn is_nack(self) -> bool {
+        self >= Verdict::Full
+    }
 }
 
 /// The answer to a packet.
@@ -210,11 +219,8 @@ impl Inbox {
     /// A packet is where its first flit is, and one that was corrupt where its NACK is; but a copy that was is gone.
     pub(super) fn audit(&self, books: &mut Conservation) {
         let whole = self.whole.iter().filter(|(.., state)| !state.is_corrupt).count();
-        let nacks = self
-            .answers
-            .iter()
-            .filter(|answer| answer.verdict == Verdict::Nack && !answer.is_combined)
-            .count();
+        let nacks =
+            self.answers.iter().filter(|answer| answer.verdict.is_nack() && !answer.is_combined).count();
         books.in_network += (self.heads.len() + whole + nacks) as u64;
         books.units_held += self.heads.iter().map(|(.., state)| u64::from(state.flits)).sum::<u64>();
     }

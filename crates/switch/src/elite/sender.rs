@@ -379,7 +379,7 @@ impl Sender {
     }
 
     pub(super) fn audit(&self, books: &mut Conservation) {
-        let is_nack = |lane: &Lane| lane.verdict == Verdict::Nack && !lane.is_broadcast;
+        let is_nack = |lane: &Lane| lane.verdict.is_nack() && !lane.is_broadcast;
         let nack_comes = |lane: &Lane| is_nack(lane) && lane.answer_at < Cycle::NEVER;
         let is_here = |lane: &&Lane| lane.state.is_some() || nack_comes(lane);
         books.in_network += self.lanes.iter().filter(is_here).count() as u64;

@@ -104,6 +104,17 @@ pub struct AnswerSettings {
     pub attempts: u32,
     /// After so many cycles a packet that has begun and is not fed is closed, at least 1.
     pub half_packet: u32,
+    /// What a bounded NIC port does that has no room.
+    pub when_full: WhenFull,
+}
+
+/// What a bounded NIC port does with a packet that it has no room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// It gives no credits, so that the packet is held in the network.
+    Hold,
+    /// It gives no credits at all, takes every flit, and answers a packet that it has no room for with a NACK.
+    Refuse,
 }
 
 impl AnswerSettings {

@@ -1,6 +1,6 @@
 //! What the Elite4 says of itself, and its closed forms.
 
-use super::settings::{AnswerSettings, EliteSettings, Roots};
+use super::settings::{AnswerSettings, EliteSettings, Roots, WhenFull};
 use super::{nic, switch};
 use flitway_fabric::chip::{Chip, Copies, Offers, SetOffer, Waits};
 use flitway_fabric::headroom::{Headroom, Longest};
@@ -47,6 +47,7 @@ impl Chip for EliteSettings {
             changes: true,
             errors: self.answer.is_some(),
             faults: self.answer.is_some() && self.ports < u64::BITS,
+            refuses: self.answer.is_some_and(|answer| answer.when_full == WhenFull::Refuse),
         }
     }
 

@@ -49,6 +49,7 @@ impl Chip for HppSettings {
             changes: false,
             errors: false,
             faults: false,
+            refuses: false,
         }
     }
 

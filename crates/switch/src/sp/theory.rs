@@ -40,6 +40,7 @@ impl Chip for SpSettings {
             changes: true,
             errors: false,
             faults: false,
+            refuses: false,
         }
     }
 

@@ -34,6 +34,7 @@ impl Chip for TiledSettings {
             changes: true,
             errors: self.retry.is_some(),
             faults: self.retry.is_some(),
+            refuses: false,
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) static MODEL: Model = Model {
     build,
 };
 
-const NAME: &str = "bounded";
+pub(crate) const NAME: &str = "bounded";
 
 const PAGE: &[&str] = &[
     "How it works. It sends as the ideal NIC does, and counts the replies in each rail that have not been sent. A request that \

@@ -28,7 +28,7 @@ pub(crate) static MODEL: Model = Model {
     build,
 };
 
-const NAME: &str = "elan4";
+pub(crate) const NAME: &str = "elan4";
 
 const PAGE: &[&str] = &[
     "What uses it. `--nic` runs operations through all of it: processors, bus, NIC, network. Whatever else runs on a machine \

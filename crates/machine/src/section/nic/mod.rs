@@ -14,6 +14,7 @@ use flitway_nic::NicSettings;
 
 use crate::diagnostic::Diagnostics;
 use crate::section::host::Bus;
+use crate::section::switch::elite::ELITE;
 use crate::section::switch::{self, ARCHITECTURE};
 use crate::setting::{Choice, Kind, Setting, When, choices_of, settings};
 use crate::units::Dimension;
@@ -69,6 +70,17 @@ settings! {
         pub(crate) OWN_VCS = "own",
     }, default("shared"), for OF_VCS, example("own"),
         source("Dally and Towles, *Principles and Practices of Interconnection Networks*, 2004, section 14.1.5");
+
+    /// What a NIC port does with a packet for which its buffer, two of the longest packets on each virtual channel, has no
+    /// room. Only NICs that are not ideal let it fill: `bounded`, and `elan4` with `--nic`.
+    pub(crate) WHEN_FULL = "nic.when_full", one of {
+        /// It gives no credits, so that the packet waits in the network with all of its path.
+        HOLD = "hold",
+        /// It takes every flit and answers with a NACK, so that the path is free and the source sends again:
+        /// `switch.answer.repeats` times at once, then each `switch.answer.back_off`, `switch.answer.attempts` times in all.
+        pub(crate) REFUSE = "refuse",
+    }, default("hold"), for ELITE, example("refuse"),
+        source("mechanisms.md 3.3 and 3.5 [INF]: refused and sent again; hold [assumed]");
 }
 
 /// A NIC.

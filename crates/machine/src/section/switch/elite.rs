@@ -6,7 +6,9 @@ use flitway_fabric::headroom::Headroom;
 use flitway_fabric::packet::PacketFormat;
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::settings::VCS_MAX;
-use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots};
+use flitway_switch::elite::{
+    AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots, WhenFull,
+};
 use flitway_wiring::routing::Selection;
 use flitway_wiring::topology::TopologySettings;
 
@@ -18,7 +20,7 @@ use crate::code::Code;
 use crate::diagnostic::Diagnostics;
 use crate::section::link::LinkSettings;
 use crate::section::topology::{self, Topology};
-use crate::section::{link, packet};
+use crate::section::{link, nic, packet};
 use crate::setting::{Choice, Kind, When, settings};
 use crate::units::{self, Dimension};
 use crate::values::Values;
@@ -182,6 +184,8 @@ fn build(
         check_vcs(values, &VCS, vcs, limit, surroundings, findings);
     }
     let is_coded = values.choice(&CODING)? == CODED;
+    let refuses = values.choice(&nic::WHEN_FULL)? == nic::REFUSE;
+    check_refusals(values, refuses, findings);
     let format = surroundings.format?;
     let settings = EliteSettings {
         ports: ports?,
@@ -204,6 +208,7 @@ fn build(
             back_off: surroundings.clock?.cycles_ceil(Picos(values.quantity(&BACK_OFF)?)).0 as u32,
             attempts: values.count(&ATTEMPTS)?,
             half_packet: surroundings.clock?.cycles_ceil(Picos(values.quantity(&HALF_PACKET)?)).0 as u32,
+            when_full: if refuses { WhenFull::Refuse } else { WhenFull::Hold },
         }),
         pipeline: ElitePipeline {
             receive: values.quantity_u32(&RECEIVE)?,
@@ -265,6 +270,29 @@ fn check_credit(values: &Values, settings: &EliteSettings, findings: &mut Diagno
                 .conflict(Code::OutOfRange, &involved, message)
                 .expected(format!("at most {most} cycles for `{}`", CREDIT.path)),
         );
+    }
+}
+
+/// A refusal is an answer, and an ideal NIC port is never full.
+fn check_refusals(values: &Values, refuses: bool, findings: &mut Diagnostics) {
+    if !refuses {
+        return;
+    }
+    if values.flag(&HOLD) == Some(false) {
+        let message =
+            "a NIC port that is full refuses packets, and without answers nothing is refused".to_owned();
+        let problem = values.conflict(Code::NothingRefused, &[&nic::WHEN_FULL, &HOLD], message);
+        findings.push(problem.expected("answers").help(values.fix(&HOLD, "true")));
+    }
+    let Some(model) = values.choice(&nic::MODEL) else { return };
+    let fills = [nic::bounded::NAME, nic::elan4::NAME];
+    if !fills.contains(&model) {
+        let message = format!(
+            "NIC ports refuse packets when they are full, and those of nic.model \"{model}\" never are"
+        );
+        let problem = values.conflict(Code::NothingRefused, &[&nic::WHEN_FULL, &nic::MODEL], message);
+        let expected = format!("nic.model \"{}\" or \"{}\"", fills[0], fills[1]);
+        findings.push(problem.expected(expected).help(values.fix(&nic::MODEL, "\"bounded\"")));
     }
 }
 

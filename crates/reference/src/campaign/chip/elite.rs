@@ -10,7 +10,7 @@ use crate::campaign::generate::errors::errors;
 use crate::campaign::generate::rates::{changes, rates};
 use crate::campaign::generate::topology::topology;
 use crate::campaign::generate::traffic::{Traffic, to_sets};
-use crate::campaign::generate::{BUDGET, latencies, length, pauses, test_nics, threads};
+use crate::campaign::generate::{BUDGET, latencies, length, pauses, slow_test_nics, test_nics, threads};
 use crate::campaign::text::{choice, record};
 use crate::elite::Elite;
 use crate::script::TESTS;
@@ -18,7 +18,9 @@ use flitway_engine::Cycle;
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{Change, Fabric, LinkErrors, Packet, SentKind};
 use flitway_switch::SwitchSettings;
-use flitway_switch::elite::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots};
+use flitway_switch::elite::{
+    AnswerSettings, ElitePipeline, EliteSettings, PrioritySettings, Roots, WhenFull,
+};
 use flitway_wiring::reach::Reach;
 use flitway_wiring::routing::{Routing, Selection};
 use flitway_wiring::topology::Topology;
@@ -40,7 +42,10 @@ impl Tested for EliteSettings {
         Elite::new(fabric).with_changes(changes).with_tables(tables)
     }
 
-    fn cover(_: &Fabric<Self>, _: &mut Coverage) {}
+    fn cover(fabric: &Fabric<Self>, coverage: &mut Coverage) {
+        let refuses = fabric.chip.answer.is_some_and(|answer| answer.when_full == WhenFull::Refuse);
+        coverage.refusing += u64::from(refuses && fabric.nic_ports.are_bounded());
+    }
 }
 
 record!(EliteSettings {
@@ -57,7 +62,8 @@ record!(EliteSettings {
     format
 });
 choice!(Roots { One, Any });
-record!(AnswerSettings { node, switch, repeats, back_off, attempts, half_packet });
+choice!(WhenFull { Hold, Refuse });
+record!(AnswerSettings { node, switch, repeats, back_off, attempts, half_packet, when_full });
 record!(PrioritySettings { up_to_bytes, ageing });
 record!(ElitePipeline { receive, route, transmit });
 
@@ -67,7 +73,7 @@ fn case(seed: u64) -> Case {
     let (topology_settings, routing) = topology(&mut dice);
     let topology = Arc::new(Topology::build(&topology_settings).expect("a generated topology can be built"));
     let routed = tables::routing(routing, Arc::clone(&topology)).expect("a generated routing fits");
-    let switch = settings(&mut dice, topology.ports_max(), routed.classes());
+    let mut switch = settings(&mut dice, topology.ports_max(), routed.classes());
     let rails = if dice.one_in(4) { 2 } else { 1 };
     let latencies = latencies(&mut dice, topology.links().len());
     let buffers = u64::from(rails * switch.vcs) * topology.links().len() as u64 * 2;
@@ -101,7 +107,12 @@ fn case(seed: u64) -> Case {
         [] => Vec::new(),
         _ => tables_around(&mut dice, &routed, length),
     };
-    let test_nics = test_nics(seed);
+    let mut of_full = Dice::new(seed, 6);
+    let refuses = switch.answer.is_some() && of_full.one_in(2);
+    let test_nics = if refuses { Some(slow_test_nics(&mut of_full)) } else { test_nics(seed) };
+    if let Some(answer) = switch.answer.as_mut().filter(|_| refuses) {
+        answer.when_full = WhenFull::Refuse;
+    }
     let answering = test_nics.is_some() && switch.answer.is_some() && Dice::new(seed, 4).one_in(2);
     let patience = if errors.are_none() && broken.is_empty() { 1 } else { 4 };
     Case {
@@ -158,6 +169,7 @@ fn settings(dice: &mut Dice, ports: u32, classes: u32) -> EliteSettings {
             back_off: dice.pick(&[0, 1, 20, 300]),
             attempts: dice.pick(&[1, 2, 5, 20, 20, 60]),
             half_packet: 1 + dice.scaled(0, 400),
+            when_full: WhenFull::Hold,
         }),
         pipeline: ElitePipeline {
             receive: dice.corner(0, longest),
@@ -196,6 +208,7 @@ const CHANGES: &[fn(&mut EliteSettings)] = &[
     |it| it.roots = Roots::One,
     |it| it.answer = None,
     |it| it.answer = it.answer.map(|answer| AnswerSettings { node: 1, switch: 1, repeats: 16, ..answer }),
+    |it| it.answer = it.answer.map(|answer| AnswerSettings { when_full: WhenFull::Hold, ..answer }),
     |it| it.credit = 1,
     |it| it.format.block = None,
     |it| it.format.header_flits = it.format.header_flits.saturating_sub(1),

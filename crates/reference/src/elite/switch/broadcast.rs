@@ -114,6 +114,8 @@ impl Switch {
         let said = |verdict| copies.answers.contains(&verdict);
         let worst = if said(Verdict::Nack) {
             Verdict::Nack
+        } else if said(Verdict::Full) {
+            Verdict::Full
         } else if said(Verdict::False) {
             Verdict::False
         } else {

@@ -11,7 +11,7 @@ use flitway_nic::host::bus::{BusSettings as _, Reference};
 use flitway_nic::host::pci_x::PciXSettings;
 use flitway_nic::host::program::{Collective, CountedEvent, Operation, Submission, Verb};
 use flitway_switch::SwitchSettings;
-use flitway_switch::elite::AnswerSettings;
+use flitway_switch::elite::{AnswerSettings, WhenFull};
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::TopologySettings;
 
@@ -239,6 +239,7 @@ pub(super) fn chip(dice: &mut Dice, mtu: u32) -> SwitchSettings {
         back_off: dice.pick(&[0, 1, 20, 300]),
         attempts: u32::MAX,
         half_packet: 3_334,
+        when_full: dice.pick(&[WhenFull::Hold, WhenFull::Refuse]),
     });
     SwitchSettings::Elite(elite)
 }

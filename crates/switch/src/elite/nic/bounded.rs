@@ -1,6 +1,7 @@
 //! What a bounded NIC port has beside an ideal one: packets stay in its buffers, with their credits, until the NIC drains them,
 //! and it hears when one has left the source queue. The paragraph *Bounded NIC ports* of the normative text.
 
+use super::copies::Broadcasts;
 use crate::elite::forecast::Run;
 use crate::elite::packet_state::{Mail, PacketState};
 use crate::elite::sender::post;
@@ -20,6 +21,8 @@ pub(super) struct Bounded {
     kept: Box<[Kept]>,
     /// Flows of packets that have left the source queue, and have not been told, with the cycle in which they are.
     sent: VecDeque<(Cycle, Flow)>,
+    /// What has been refused in this cycle: the virtual channel, and whether it was a copy of a broadcast.
+    pub(super) refused: Vec<(u8, bool)>,
 }
 
 /// The packets of one virtual channel that have been received.
@@ -39,6 +42,12 @@ impl Kept {
         self.packets.front().is_some_and(|(_, state)| state.is_corrupt)
     }
 
+    /// Flits that are in the buffer at the beginning of cycle `now`.
+    fn stored(&self, now: Cycle) -> u64 {
+        let leaving = self.empty_at.0.saturating_sub(now.0);
+        self.packets.iter().map(|(_, state)| u64::from(state.flits)).sum::<u64>() + leaving
+    }
+
     fn delivers_at(&self) -> Cycle {
         match self.packets.front() {
             Some((at, _)) if !self.is_delivered => self.empty_at.max(*at),
@@ -51,8 +60,10 @@ impl Bounded {
     pub(super) fn new(shared: &Shared, wires: &NodeWires) -> Option<Box<Self>> {
         let is_bounded = shared.nic_ports.are_bounded();
         let kept = (0..shared.vcs).map(|_| Kept::default());
-        is_bounded
-            .then(|| Box::new(Bounded { back: wires.back, kept: kept.collect(), sent: VecDeque::new() }))
+        is_bounded.then(|| {
+            let (kept, sent) = (kept.collect(), VecDeque::new());
+            Box::new(Bounded { back: wires.back, kept, sent, refused: Vec::new() })
+        })
     }
 
     /// When a packet is delivered next, as far as known.
@@ -63,6 +74,30 @@ impl Bounded {
     /// Takes in a packet that is received in cycle `at`.
     pub(super) fn keep(&mut self, at: Cycle, vc: u8, state: Box<PacketState>) {
         self.kept[usize::from(vc)].packets.push_back((at, state));
+    }
+
+    /// Takes in a packet that is received in cycle `at`, or refuses it.
+    pub(super) fn keep_or_refuse(
+        &mut self,
+        shared: &Shared,
+        copies: &mut Broadcasts,
+        (at, vc, state): (Cycle, u8, Box<PacketState>),
+    ) {
+        let is_copy = state.range.is_some();
+        if is_copy && copies.has_come(&state).is_some() {
+            return;
+        }
+        let stored = self.kept[usize::from(vc)].stored(at);
+        if stored + u64::from(state.flits) > shared.settings.nic_buffer_flits().into() {
+            if is_copy {
+                copies.refuse();
+            }
+            return self.refused.push((vc, is_copy));
+        }
+        if is_copy {
+            copies.take(&state);
+        }
+        self.keep(at, vc, state);
     }
 
     /// A packet that is delivered by cycle `now`, of the lowest virtual channel that has one.
@@ -92,6 +127,10 @@ impl Bounded {
         assert!(kept.is_delivered, "a packet is drained once, after it has been delivered");
         kept.is_delivered = false;
         let (_, state) = kept.packets.pop_front().expect("a packet that is delivered is there");
+        kept.empty_at = now + u64::from(state.flits);
+        if cx.shared.refuses {
+            return;
+        }
         let (settings, period) = (&cx.shared.settings, cx.shared.period);
         let at = now + u64::from(settings.credit + self.back.latency);
         let before = u64::from(settings.nic_buffer_flits()) + kept.drained;
@@ -99,7 +138,6 @@ impl Bounded {
         let run = Run { port: self.back.port, vc, at, before, places: period.every(), end };
         post(cx.post, &self.back, at, Mail::Credits(run));
         kept.drained += u64::from(state.flits);
-        kept.empty_at = now + u64::from(state.flits);
     }
 
     /// That a packet of `flow` has left the source queue is told in cycle `at`.

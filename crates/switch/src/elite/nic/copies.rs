@@ -1,4 +1,4 @@
-//! What a NIC port knows of broadcasts where links corrupt some: which have been delivered, so that none is twice.
+//! What a NIC port knows of broadcasts where some are sent again: which have been delivered, so that none is twice.
 
 use crate::elite::packet_state::{PacketState, Verdict};
 use flitway_fabric::simulation::Conservation;
@@ -12,7 +12,7 @@ pub(super) struct Broadcasts {
     delivered: BTreeMap<NodeId, (u32, Verdict)>,
     /// The virtual channel and the source of the copy that was delivered last.
     last: Option<(u8, NodeId)>,
-    /// Copies that have come again.
+    /// Copies that have come again, or have been refused.
     superfluous: u64,
     /// Broadcasts of this port that are sent again.
     repeated: u64,
@@ -28,8 +28,17 @@ impl Broadcasts {
             self.superfluous += 1;
             return Some(*verdict);
         }
-        self.delivered.insert(state.source, (state.number, Verdict::True));
         None
+    }
+
+    /// A copy is taken that has not come before.
+    pub(super) fn take(&mut self, state: &PacketState) {
+        self.delivered.insert(state.source, (state.number, Verdict::True));
+    }
+
+    /// A copy is refused that has not come before.
+    pub(super) fn refuse(&mut self) {
+        self.superfluous += 1;
     }
 
     /// A copy that came on `vc` is delivered.

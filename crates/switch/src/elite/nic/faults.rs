@@ -30,25 +30,26 @@ impl Port {
             }
             let Some(state) = self.source.pop_front() else { return };
             if has_way {
-                self.put_back(cx, now, state);
+                self.put_back(cx, now, state, LossCause::LinkDown);
             } else {
                 self.lose(cx, now, &state, LossCause::NoRoute);
             }
         }
     }
 
-    /// The packet `state` has been refused once more: it is the first to be sent, later, or lost.
+    /// The packet `state` has been refused once more: it is the first to be sent, later, or lost for `cause`.
     pub(super) fn put_back<O: Observer>(
         &mut self,
         cx: &mut Cx<'_, O>,
         now: Cycle,
         mut state: Box<PacketState>,
+        cause: LossCause,
     ) {
         let answer = cx.shared.settings.answer.expect("what is refused is answered");
         state.not_before = now + answer.repeats().wait(state.refusals);
         state.refusals += 1;
         if state.refusals >= answer.attempts {
-            self.lose(cx, now, &state, LossCause::LinkDown);
+            self.lose(cx, now, &state, cause);
         } else {
             self.source.push_front(state);
         }

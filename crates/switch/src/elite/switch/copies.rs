@@ -209,7 +209,7 @@ impl Switch {
         let Some(copies) = &mut self.inputs[owner].copies else { return };
         copies.answered += 1;
         copies.verdict = copies.verdict.max(verdict);
-        if let Some(range) = copies.state.range.as_ref().filter(|_| verdict == Verdict::Nack) {
+        if let Some(range) = copies.state.range.as_ref().filter(|_| verdict.is_nack()) {
             match missing {
                 Some(nodes) => copies.missing.add_all(&nodes),
                 None if copies.climbs => copies.missing.add_all(range),
@@ -229,7 +229,7 @@ impl Switch {
         }
         self.free_input(cx.shared, now, owner);
         let Copies { verdict, missing, .. } = *copies;
-        self.answer(cx, now, owner, (verdict, (verdict == Verdict::Nack).then(|| Arc::new(missing))));
+        self.answer(cx, now, owner, (verdict, verdict.is_nack().then(|| Arc::new(missing))));
     }
 
     /// Tells whoever sends to inputs that have broadcasts how credits come back from cycle `now` on, where that is news.
