@@ -526,15 +526,32 @@ fn up_down_tables_of_any_network_go_round_what_is_down() {
     assert!((0.85..0.95).contains(&(after / before)), "{before} {after}");
 }
 
+/// The answer that node 0 gives first is corrupt: the packet is sent again, and the operation is over once, later.
+#[test]
+fn an_answer_that_is_corrupt_loses_nothing() {
+    let run = |faults: &[&str]| {
+        let run =
+            ["run", "qsnet2-64", "--load", "0.05", "--packet", "256B", "--duration", "50us", "--json", "-"];
+        let output = flitway(&[&run[..], faults].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_valid(&result);
+        result["points"][0].clone()
+    };
+    let point = run(&["--faults", "lose-ack(link=\"node 0\")"]);
+    let link = |key: &str| point["link_errors"][key].as_u64().unwrap();
+    assert_eq!(["corrupted", "repeated", "nacks", "refused"].map(link), [1, 1, 0, 0]);
+    assert!(point["faults"].get("unmatched").is_none(), "{point}");
+    assert_eq!(point["faults"]["links"][0]["link"], "node 0 to switch 0 port 0");
+    assert!(run(&[]).get("link_errors").is_none());
+}
+
 #[test]
 fn what_cannot_break_is_told() {
     let rules = "down(link=\"node 3\", at=5us)";
-    let lanes = "lanes(link=\"node 3\", good=4); lose-ack(link=\"node 3\"); undetected(1e-9)";
+    let lanes = "lanes(link=\"node 3\", good=4); undetected(1e-9)";
     assert_refused(&[
-        (
-            &["run", "qsnet2-64", "--load", "0.1", "--faults", lanes],
-            &["no lanes", "answers", "find every error"],
-        ),
+        (&["run", "qsnet2-64", "--load", "0.1", "--faults", lanes], &["no lanes", "find every error"]),
         (&["run", "dawning5000", "--graph", GRAPH, "--faults", rules], &["--faults", "model no faults"]),
         (&["run", "th-frame", "--graph", GRAPH, "--faults", "down(link=\"node 99\")"], &["no node 99"]),
         (&["run", "th-frame", "--load", "0.1", "--faults", " ; "], &["--faults", "no rule is given"]),

@@ -56,6 +56,8 @@ pub enum Purpose {
     UndetectedError = 22,
     /// Which links fail, and when.
     Failure = 23,
+    /// Which answers a link corrupts that have wires of their own.
+    AnswerError = 24,
 }
 
 /// The key of `component` for `purpose` in a run with `seed`.

@@ -171,7 +171,8 @@ const LOSE_ACK: Entry = Entry {
     name: "lose-ack",
     aliases: &[],
     doc: "a link corrupts an acknowledgement",
-    details: "The n-th acknowledgement that the end which is named sends alone comes corrupt, and says nothing.",
+    details: "The n-th acknowledgement that the end which is named sends alone comes corrupt, and says nothing. On machines of Elite4s \
+              it is the n-th answer: its packet is sent again, and delivered once.",
     parameters: &[LINK, NTH, RAIL],
 };
 

@@ -11,7 +11,8 @@ use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::observer::{LinkObserver, Loss, MessageObserver, NicObserver, SwitchObserver};
 use flitway_fabric::packet::{BlockFormat, PacketFormat};
 use flitway_fabric::{
-    Delivery, Endpoint, Fabric, Faults, Flow, LossCause, NicPorts, Outgoing, Packet, Simulation, Ticket, Up,
+    Delivery, Endpoint, ErrorRule, Fabric, Faults, Flow, LossCause, NicPorts, Outgoing, Packet, SentKind,
+    Simulation, Ticket, Up,
 };
 use flitway_switch::elite::{
     AnswerSettings, Elite, ElitePipeline, EliteSettings, PrioritySettings, Roots, WhenFull,
@@ -112,13 +113,51 @@ fn corrupt_packets_are_sent_again_until_each_has_been_delivered_once() {
         assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
         assert!(simulation.audit().holds());
         let link = simulation.counters().link;
-        assert!(link.nacks > sent as u64 / 4 && link.nacks == link.repeated, "{link:?}");
-        assert!(link.corrupted >= link.nacks && link.dropped == 0, "{link:?}");
+        // Void answers are no NACKs.
+        assert!(link.nacks > sent as u64 / 4 && link.repeated > link.nacks, "{link:?}");
+        assert!(link.corrupted >= link.repeated && link.dropped == 0, "{link:?}");
         let delivered = simulation.gather_observers(|observer| std::mem::take(&mut observer.0));
         let mut names: Vec<_> = delivered.iter().flatten().map(|it| (it.source, it.flow.tag)).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!((names.len(), delivered.iter().map(Vec::len).sum()), (sent, sent));
+    }
+}
+
+/// An answer on the link of a node is corrupt, or the link breaks while it is there, before it is mended: the source sends the
+/// packet again, which is delivered once.
+#[test]
+fn a_void_answer_has_a_packet_sent_again_and_delivered_once() {
+    let pair = TopologySettings::Single { nodes: 2 };
+    let run = |by_rule: bool, latency: u32, attempts: u32| {
+        let answer = HELD.map(|answer| AnswerSettings { attempts, ..answer });
+        let mut fabric = fabric(&pair, RoutingKind::UpDown, latency, elite(1, answer));
+        // Nodes are components after the switch; 18 flits are with node 1 by then, and the answer has left it.
+        let port = |at, fault| Fault { at: Cycle(at), component: 2, kind: FaultKind::Port(PortId(0), fault) };
+        let answered = u64::from(2 + latency + 7 + latency + 18 + 2);
+        match by_rule {
+            true => {
+                fabric.errors.rules =
+                    vec![ErrorRule { component: 2, port: PortId(0), kind: SentKind::Acknowledgement, nth: 1 }]
+            }
+            false => {
+                let times = [(answered, PortFault::Cut), (answered + 1, PortFault::Mended)];
+                fabric.faults = Faults::new(times.map(|(at, fault)| port(at, fault)).to_vec());
+            }
+        }
+        let scripts = vec![Script::new(vec![packet(1, 8, 0)]), Script::default()];
+        let mut simulation = Simulation::<Elite, _, _>::new(&fabric, scripts, 1, Deliveries::default);
+        assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
+        let (books, counters) = (simulation.audit(), simulation.counters());
+        assert!(books.holds() && books.in_network == 0, "{books:?}");
+        assert_eq!((counters.packets_delivered, counters.lost.sum(), counters.link.nacks), (1, 0, 0));
+        (counters.link.corrupted, counters.link.repeated)
+    };
+    for latency in [2, 30] {
+        assert_eq!(run(true, latency, 64), (1, 1));
+        assert_eq!(run(false, latency, 64), (0, 1));
+        // What is given up has been delivered, and is not lost.
+        assert_eq!(run(true, latency, 1), (1, 0));
     }
 }
 
@@ -215,7 +254,7 @@ fn corrupt_broadcasts_are_sent_again_and_delivered_once() {
     assert_eq!(simulation.run_until(Cycle(1 << 40), &AtomicBool::new(false)), Outcome::Idle);
     let (books, counters) = (simulation.audit(), simulation.counters());
     assert!(books.holds() && books.in_network == 0, "{books:?}");
-    assert!(counters.link.nacks > 20 && counters.link.nacks == counters.link.repeated, "{counters:?}");
+    assert!(counters.link.nacks > 20 && counters.link.repeated >= counters.link.nacks, "{counters:?}");
     assert_eq!(counters.packets_delivered, 8 * 6 * 8);
 }
 

@@ -8,7 +8,7 @@ use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::headroom::Longest;
 use flitway_fabric::link::lanes::{LaneStates, Lanes};
 use flitway_fabric::observer::component_at;
-use flitway_fabric::{ChannelRate, ErrorRule, Fabric, Faults, LinkErrors, SentKind};
+use flitway_fabric::{ChannelRate, ErrorRule, Fabric, Faults, LinkErrors};
 use flitway_machine::{Machine, Place, Value, lane_states, probability_of_error, switch_called};
 use flitway_report::faults::{FaultPlan, ManagerSettings};
 use flitway_report::session::Session;
@@ -92,7 +92,7 @@ fn lane_rates(machine: &Machine) -> Vec<u32> {
 }
 
 /// What breaks where links are not trained.
-const CAN: &str = "expected `down`, `failures`, `stall`, `bit-errors`, `corrupt` or `manager`";
+const CAN: &str = "expected `down`, `failures`, `stall`, `bit-errors`, `corrupt`, `lose-ack` or `manager`";
 
 impl Fitter<'_> {
     fn cycle(&self, picos: u64) -> Cycle {
@@ -140,9 +140,6 @@ impl Fitter<'_> {
             }
             FaultRule::Undetected(_) if self.lanes.is_none() => {
                 return Err(format!("the checks of this machine's packets find every error; {CAN}"));
-            }
-            FaultRule::Corrupted { kind: SentKind::Acknowledgement, .. } if self.lanes.is_none() => {
-                return Err(format!("answers of this machine's switches are not corrupted; {CAN}"));
             }
             FaultRule::Undetected(of_a_quadrillion) => {
                 self.errors.undetected = probability_of_error(of_a_quadrillion, 1);

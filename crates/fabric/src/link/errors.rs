@@ -49,7 +49,7 @@ pub struct ErrorRule {
 pub enum SentKind {
     /// A packet, with what goes along with it.
     Packet,
-    /// An acknowledgement alone.
+    /// An acknowledgement alone; under Elite4s an answer.
     Acknowledgement,
 }
 
@@ -75,6 +75,7 @@ impl LinkErrors {
         ChannelErrors {
             draws: Draws::new(self.seed, channel, Purpose::FlitError),
             flit: own.map_or(self.flit, |it| it.flit),
+            answers: Draws::new(self.seed, channel, Purpose::AnswerError),
             undetected: (Draws::new(self.seed, channel, Purpose::UndetectedError), self.undetected),
             rules: here.map(|rule| (rule.kind, rule.nth)).collect(),
             sent: [0; 2],
@@ -86,6 +87,7 @@ impl LinkErrors {
 #[derive(Clone, Debug)]
 pub struct ChannelErrors {
     draws: Draws,
+    answers: Draws,
     flit: u64,
     undetected: (Draws, u64),
     rules: Box<[(SentKind, u64)]>,
@@ -100,6 +102,15 @@ impl ChannelErrors {
         *sent += 1;
         let by_rule = self.rules.contains(&(kind, *sent));
         by_rule || self.flit > 0 && slots.any(|slot| self.draws.chance(slot.0, self.flit))
+    }
+
+    /// Whether an answer to a packet on virtual channel `vc` is corrupted, which has a flit and wires of its own, and comes in
+    /// cycle `at`. Asked of each in the order in which they come; of those of one cycle from the lowest virtual channel on.
+    pub fn corrupts_answer(&mut self, at: Cycle, vc: u8) -> bool {
+        let sent = &mut self.sent[SentKind::Acknowledgement as usize];
+        *sent += 1;
+        let by_rule = self.rules.contains(&(SentKind::Acknowledgement, *sent));
+        by_rule || self.flit > 0 && self.answers.chance(at.0 << 8 | u64::from(vc), self.flit)
     }
 
     /// Whether a packet that is sent from cycle `begun` on is corrupted, and no check shows it.

@@ -135,12 +135,14 @@ enum Verdict {
     False,
     Full,
     Nack,
+    /// A link has corrupted the answer, or was down: what it said is not known.
+    Void,
 }
 
 impl Verdict {
-    /// A NACK, by a NIC port that is full or for any other reason.
+    /// A NACK, for whatever reason, or void: the packet is sent again.
     fn is_nack(self) -> bool {
-        matches!(self, Verdict::Full | Verdict::Nack)
+        matches!(self, Verdict::Full | Verdict::Nack | Verdict::Void)
     }
 }
 
@@ -317,6 +319,22 @@ impl World {
     /// The routing by tables.
     fn routing_by(&self, tables: usize) -> &Routing {
         if tables == 0 { &self.routing } else { &self.tables[tables - 1].1 }
+    }
+
+    /// What the answers say that come in this cycle to who sends on `wires.out`, each with its virtual channel.
+    fn hear(&mut self, wires: Wires) -> Vec<(usize, Verdict)> {
+        let now = self.now;
+        let answers = self.channels[wires.out].answered(now);
+        let hear = |Answer { vc, verdict, .. }: Answer| {
+            let link = &self.channels[wires.out];
+            let is_down = (now - u64::from(link.latency)..=now).any(|cycle| link.is_down(cycle));
+            let is_corrupt = self.channels[wires.back].errors.corrupts_answer(Cycle(now), vc as u8);
+            if is_corrupt {
+                self.count(wires.back, LinkErrorKind::Corrupted);
+            }
+            (vc, if is_down || is_corrupt { Verdict::Void } else { verdict })
+        };
+        answers.into_iter().map(hear).collect()
     }
 
     /// A channel counts an error in this cycle.

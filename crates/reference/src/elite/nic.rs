@@ -1,7 +1,7 @@
 //! A NIC port: a queue on one side, a sink on the other.
 
 use super::switch::depart;
-use super::{Answer, Flit, Lane, PacketNumber, Travelling, Verdict, Wires, World};
+use super::{Flit, Lane, PacketNumber, Travelling, Verdict, Wires, World};
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{LinkErrorKind, Loss};
 use flitway_fabric::{Delivery, LossCause, NicPorts};
@@ -201,7 +201,7 @@ impl Nic {
         if world.settings.answer.is_none() {
             return;
         }
-        for Answer { vc, verdict, .. } in world.channels[self.wires.out].answered(world.now) {
+        for (vc, verdict) in world.hear(self.wires) {
             let lane = &mut self.lanes[vc];
             let packet = lane.packet.take().expect("what is answered has been sent");
             lane.free = world.now;
@@ -219,7 +219,7 @@ impl Nic {
                 let header = world.routing.header(refused.source, to, refused.packet.lane);
                 let again =
                     Travelling { header, hops: 0, was_sent: true, is_corrupt: false, ..refused.clone() };
-                world.counters.link.nacks += 1;
+                world.counters.link.nacks += u64::from(verdict != Verdict::Void);
                 world.packets.push(again);
                 let cause = if verdict == Verdict::Full { LossCause::Refused } else { LossCause::LinkDown };
                 self.put_back(world.packets.len() - 1, cause, world);

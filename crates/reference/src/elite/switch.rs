@@ -3,7 +3,7 @@
 mod broadcast;
 mod drain;
 
-use super::{Answer, Channel, Flit, Lane, Wires, World};
+use super::{Channel, Flit, Lane, Wires, World};
 use broadcast::Copies;
 use flitway_engine::Cycle;
 use flitway_fabric::observer::{
@@ -124,7 +124,7 @@ impl Switch {
             self.ports[number].lanes.iter_mut().for_each(|lane| lane.check(wires.out, world));
             match world.settings.answer {
                 Some(answer) => {
-                    for Answer { vc, verdict, .. } in world.channels[wires.out].answered(world.now) {
+                    for (vc, verdict) in world.hear(wires) {
                         let (port, input) = self.ports[number].lanes[vc].from;
                         let Some(verdict) = self.combine((port, input), verdict) else { continue };
                         self.release(number, vc, world.now);

@@ -62,8 +62,15 @@
 //! have a probability of its own ([`channels`](LinkErrors::channels)) in the place of that of all. Packets are counted in the
 //! order of their last flits. A node finds out when all of the packet has come: it delivers nothing, and its answer is a
 //! *NACK*. A source that hears one in cycle `t` puts the packet before all others in its queue, and sends it again as if it
-//! were new; for the first `repeats` times from cycle `t` on, then from cycle `t + back_off` on. What comes after it waits. So
-//! each packet is delivered once: an answer is not corrupted.
+//! were new; for the first `repeats` times from cycle `t` on, then from cycle `t + back_off` on. What comes after it waits.
+//!
+//! An answer is one flit: for each that comes to a port a number is drawn, too, with the probability of the channel on which
+//! the other end sends. If a link corrupts it, or is down in a cycle from that in which it is on the wire at one end up to that
+//! in which it comes to the other one, it is *void* from there on: it frees what any other does, and its source, which does not
+//! know whether the packet has been delivered, sends it again as after a NACK. Where answers are combined one that is void
+//! makes a void one. Sources number their packets. A packet that a node has taken before is not delivered again, and is
+//! answered as it was the first time. So each is delivered once. One that is given up is lost only if it has not been
+//! delivered.
 //!
 //! **Faults** ([`Faults`], where there are answers). A link is *down* while the channel to one of its ends is cut, and for
 //! ever when the switch at one of them is dead; both ends know so in the same cycle. Then no virtual channel of its outputs is
@@ -144,7 +151,7 @@ pub use settings::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySetting
 
 use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};
-use flitway_fabric::observer::Observer;
+use flitway_fabric::observer::{Observer, component_at, end_at};
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
 use flitway_fabric::{Chip as _, Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate, Routings};
 use flitway_wiring::reach::Reach;
@@ -190,6 +197,17 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Who sends what comes by the link of `place`.
+    fn other_end(&self, place: Place) -> Place {
+        let (topology, rails) = (self.routings.first().topology(), self.rails);
+        let (rail, end) = end_at(topology, rails, place.component, place.port);
+        let link = topology.link_of(end).expect("who sends is wired");
+        let [first, second] = topology.links()[link.index()].ends;
+        let other = if first == end { second } else { first };
+        let (component, port) = component_at(topology, rails, rail, other);
+        Place { component, port }
+    }
+
     /// When the link of `place` is down.
     fn down_times(&self, place: Place) -> Vec<[Cycle; 2]> {
         self.faults.down_times(self.routings.first().topology(), self.rails, (place.component, place.port))

@@ -72,7 +72,7 @@ pub(super) fn bytes_per_port(vcs: usize) -> usize {
 impl Port {
     pub(super) fn new(shared: &Shared, number: u32, rail: RailId, wires: &NodeWires) -> Self {
         let place = Place { component: number, port: PortId(rail.0) };
-        let sender = Sender::new(shared, place, wires.out, wires.rate, false);
+        let sender = Sender::new(shared, place, wires.out, wires.rate, false).with_answers(shared);
         let stalls = Stalls::new(shared, place);
         let fault_due = sender.next_change(None).min(stalls.next(None));
         Port {
@@ -155,23 +155,29 @@ impl Port {
 
     /// The answer to the packet of `vc` has come: it is free, and if the packet was corrupt that is sent again.
     fn hear_answer<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize) {
-        let settings = &cx.shared.settings;
+        let (verdict, is_void) = self.sender.hear(cx, now, vc);
         let lane = &mut self.sender.lanes[vc];
-        lane.credits.reset(now, lane.sent + u64::from(settings.buffer_flits));
-        let (verdict, missing) = (lane.verdict, lane.missing.take());
+        lane.credits.reset(now, lane.sent + u64::from(cx.shared.settings.buffer_flits));
+        let missing = lane.missing.take();
         lane.release(now);
         let tells = lane.is_broadcast || cx.shared.nic_ports == NicPorts::Answering;
-        if tells && !verdict.is_nack() {
+        if tells && !verdict.is_nack() && !is_void {
             self.answered.push_back((now + 1, lane.flow, verdict == Verdict::True));
         }
-        if let Some(mut state) = self.kept[vc].take().filter(|_| verdict.is_nack()) {
-            cx.counters.link.nacks += 1;
+        if let Some(mut state) = self.kept[vc].take().filter(|_| verdict.is_nack() || is_void) {
+            cx.counters.link.nacks += u64::from(!is_void);
             state.was_sent = true;
-            state.miss(missing);
-            if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
+            let was_taken = !verdict.is_nack();
+            state.was_delivered |= was_taken;
+            let is_range = state.range.is_some();
+            if is_range {
+                state.miss(missing.or_else(|| was_taken.then(Arc::default)));
+            }
+            let comes_again = is_range || was_taken;
+            if let Some(copies) = self.copies.as_mut().filter(|_| comes_again) {
                 copies.repeat();
             }
-            let is_full = verdict == Verdict::Full;
+            let is_full = verdict == Verdict::Full && !is_void;
             let cause = if is_full { LossCause::Refused } else { LossCause::LinkDown };
             self.put_back(cx, now, state, cause);
         }
@@ -181,7 +187,8 @@ impl Port {
     fn answer<O>(&self, cx: &mut Cx<'_, O>, at: Cycle, vc: u8, (verdict, is_copy): (Verdict, bool)) {
         let answer = cx.shared.settings.answer.expect("what is denied or refused is answered");
         let (port, at) = (self.back.port, at + u64::from(answer.node + self.back.latency));
-        let answer = Answer { port, vc, at, verdict, is_combined: is_copy, missing: None };
+        let (is_void, is_combined) = (false, is_copy);
+        let answer = Answer { port, vc, at, verdict, is_void, is_combined, missing: None };
         post(cx.post, &self.back, at, Mail::Answer(answer));
     }
 
@@ -233,8 +240,8 @@ impl PortModel<Elite> for Port {
         let mut mail = 0;
         for (rail, vc, at, mut state) in inbox.whole.drain(..) {
             let (port, refuses) = (&mut ports[usize::from(rail)], cx.shared.refuses);
-            let is_copy = state.range.is_some() && !state.is_corrupt;
-            if let Some(copies) = port.copies.as_mut().filter(|_| is_copy && !refuses) {
+            let may_be_again = (state.range.is_some() || state.was_delivered) && !state.is_corrupt;
+            if let Some(copies) = port.copies.as_mut().filter(|_| may_be_again && !refuses) {
                 // What comes again is as good as corrupt here.
                 let before = copies.has_come(&state);
                 state.is_corrupt = before.is_some();
@@ -258,9 +265,10 @@ impl PortModel<Elite> for Port {
             let at = ports[usize::from(run.port)].sender.hear_credits(cx.shared.period, &run);
             mail |= Self::call(ports, run.port, at);
         }
-        for Answer { port, vc, at, verdict, missing, .. } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, verdict, is_void, missing, .. } in inbox.answers.drain(..) {
             let lane = &mut ports[usize::from(port)].sender.lanes[usize::from(vc)];
             (lane.answer_at, lane.verdict, lane.missing) = (at, verdict, missing);
+            lane.is_void = is_void;
             mail |= Self::call(ports, port, at);
         }
         for (rail, at, rate) in inbox.paces.drain(..) {

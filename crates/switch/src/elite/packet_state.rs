@@ -27,6 +27,8 @@ pub struct PacketState {
     pub(super) refusals: u32,
     pub(super) was_sent: bool,
     pub(super) not_before: Cycle,
+    /// It has been delivered to its one node, and its source knows nothing of that.
+    pub(super) was_delivered: bool,
     /// A link has corrupted it: known when all of it has been received.
     pub(super) is_corrupt: bool,
     /// Of a broadcast: whom it is for, and which one of its source.
@@ -56,6 +58,7 @@ impl PacketState {
             refusals: 0,
             was_sent: false,
             not_before: Cycle::ZERO,
+            was_delivered: false,
             is_corrupt: false,
             range: None,
             number: 0,
@@ -120,6 +123,7 @@ impl PacketState {
             cause,
         };
         match self.missing.as_ref().or(self.range.as_ref()) {
+            None if self.was_delivered => Vec::new(),
             None => vec![loss(self.header.destination())],
             Some(nodes) => {
                 let mut losses: Vec<Loss> = nodes.iter().map(loss).collect();
@@ -165,6 +169,8 @@ pub struct Answer {
     /// When it comes.
     pub(super) at: Cycle,
     pub(super) verdict: Verdict,
+    /// A link has corrupted it, or was down: who hears it does not know the verdict, which is kept for the books.
+    pub(super) is_void: bool,
     /// It answers a broadcast.
     pub(super) is_combined: bool,
     /// Of a NACK to a broadcast: for whom nothing has come. The books need it; switches and NIC ports make nothing of it.

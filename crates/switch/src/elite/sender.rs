@@ -63,6 +63,8 @@ pub(super) struct Lane {
     sent_in: Vec<(Cycle, Cycle, Places)>,
     /// What the answer that comes says.
     pub(super) verdict: Verdict,
+    /// It is void.
+    pub(super) is_void: bool,
     /// It has a copy of a broadcast, or the broadcast itself.
     pub(super) is_broadcast: bool,
     /// For whom a NACK to that says that nothing has come.
@@ -99,6 +101,7 @@ impl Lane {
             is_done: false,
             sent_in: Vec::new(),
             verdict: Verdict::True,
+            is_void: false,
             is_broadcast: false,
             missing: None,
             credits: Forecast::new(credits),
@@ -138,7 +141,8 @@ impl Lane {
         (self.flits, self.flow) = (state.flits, state.flow());
         self.end = self.sent + u64::from(state.flits);
         self.ahead = taken.wrapping_sub(self.sent);
-        (self.has_begun, self.is_done, self.verdict, self.missing) = (false, false, Verdict::True, None);
+        (self.has_begun, self.is_done) = (false, false);
+        (self.verdict, self.is_void, self.missing) = (Verdict::True, false, None);
         self.state = Some(state);
         self.given = now;
     }
@@ -168,6 +172,8 @@ pub(super) struct Sender {
     pub(super) lanes: Box<[Lane]>,
     /// What befalls flits, where links corrupt some.
     errors: Option<Box<ChannelErrors>>,
+    /// What befalls the answers that come back, likewise, and who sends them.
+    of_answers: Option<Box<(Place, ChannelErrors)>>,
     /// The virtual channel that sent last.
     last: u8,
     /// The cycles of the plan: from this one to before that one.
@@ -192,6 +198,7 @@ impl Sender {
             is_sink: leads_to_node && shared.has_sinks,
             lanes: (0..settings.vcs).map(|_| Lane::new(credits.into())).collect(),
             errors: shared.has_errors.then(|| Box::new(shared.errors.of(place.component, place.port))),
+            of_answers: None,
             last: (settings.vcs - 1) as u8,
             since: Cycle::ZERO,
             until: Cycle::NEVER,
@@ -204,6 +211,33 @@ impl Sender {
         let nobody = Wire { peer: Address { shard: 0, place: 0 }, port: 0, latency: 0 };
         let as_if_wired = Sender::new(shared, place, nobody, Rate::FULL, false);
         Sender { is_drain: true, is_sink: true, down: Box::default(), errors: None, ..as_if_wired }
+    }
+
+    /// The same, with what befalls answers where links corrupt some.
+    pub(super) fn with_answers(self, shared: &Shared) -> Self {
+        let from = |place: Place| {
+            let Place { component, port } = shared.other_end(place);
+            Box::new((Place { component, port }, shared.errors.of(component, port)))
+        };
+        Sender { of_answers: shared.has_errors.then(|| from(self.place)), ..self }
+    }
+
+    /// The answer to the packet of `vc` comes in cycle `now`. Says what it says, and whether it is void.
+    pub(super) fn hear<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize) -> (Verdict, bool) {
+        let latency = u64::from(self.wire.latency);
+        let mut is_void =
+            self.down.iter().any(|&[from, until]| from <= now && now.0 < until.0.saturating_add(latency));
+        if let Some((Place { component, port }, errors)) = self.of_answers.as_deref_mut()
+            && errors.corrupts_answer(now, vc as u8)
+        {
+            let error =
+                LinkError { at: now, component: *component, port: *port, kind: LinkErrorKind::Corrupted };
+            cx.counters.err(&error, cx.observer);
+            is_void = true;
+        }
+        let lane = &mut self.lanes[vc];
+        lane.is_void |= is_void;
+        (lane.verdict, lane.is_void)
     }
 
     /// Whether its link is down in cycle `at`.

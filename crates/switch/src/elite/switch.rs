@@ -134,7 +134,7 @@ impl Switch {
             let port = PortId(port);
             let leads_to_node = matches!(topology.wire(here, port), Some((_, End::Node(_))));
             let place = Place { component: number, port };
-            Some(Sender::new(shared, place, wires.out?, wires.rate, leads_to_node))
+            Some(Sender::new(shared, place, wires.out?, wires.rate, leads_to_node).with_answers(shared))
         };
         let mut outputs: Vec<_> = (0..).zip(wires).map(output).collect();
         if !shared.faults.are_none() {
@@ -247,16 +247,15 @@ impl Switch {
     }
 
     /// The answers that have come to output `number` by cycle `now` release what their packets have held, and go on.
-    fn hear_answers<O>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
+    fn hear_answers<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, number: usize) {
         let Some(output) = &self.outputs[number] else { return };
         for vc in bits(output.answers(now)) {
-            let lane = self.outputs[number].as_ref().map(|output| &output.lanes[vc]);
-            let Some(lane) = lane else { continue };
-            let verdict = lane.verdict;
-            if lane.is_broadcast {
+            let Some(output) = &mut self.outputs[number] else { continue };
+            let said = output.hear(cx, now, vc);
+            if output.lanes[vc].is_broadcast {
                 self.combine(cx, now, number, vc);
             } else if let Some(input) = self.release(cx, now, number, vc) {
-                self.answer(cx, now, input, (verdict, None));
+                self.answer(cx, now, input, said, None);
             }
         }
         self.answers[number] = self.outputs[number].as_ref().map_or(Cycle::NEVER, Sender::next_answer);
@@ -268,12 +267,13 @@ impl Switch {
         cx: &mut Cx<'_, O>,
         now: Cycle,
         input: usize,
-        (verdict, missing): (Verdict, Option<Arc<NodeSet>>),
+        (verdict, is_void): (Verdict, bool),
+        missing: Option<Arc<NodeSet>>,
     ) {
         if let (Some(answer), Some(back)) = (cx.shared.settings.answer, &self.backs[input / self.vcs]) {
             let at = now + u64::from(answer.switch + back.latency);
             let (vc, is_combined) = ((input % self.vcs) as u8, missing.is_some());
-            let answer = Answer { port: back.port, vc, at, verdict, is_combined, missing };
+            let answer = Answer { port: back.port, vc, at, verdict, is_void, is_combined, missing };
             post(cx.post, back, at, Mail::Answer(answer));
         }
     }
@@ -441,10 +441,11 @@ impl SwitchModel<Elite> for Switch {
         for (port, vc) in inbox.corrupt.drain(..) {
             self.inputs[usize::from(port) * self.vcs + usize::from(vc)].is_corrupt = true;
         }
-        for Answer { port, vc, at, verdict, missing, .. } in inbox.answers.drain(..) {
+        for Answer { port, vc, at, verdict, is_void, missing, .. } in inbox.answers.drain(..) {
             if let Some(output) = &mut self.outputs[usize::from(port)] {
                 let lane = &mut output.lanes[usize::from(vc)];
                 (lane.answer_at, lane.verdict, lane.missing) = (at, verdict, missing);
+                lane.is_void = is_void;
                 let next = &mut self.answers[usize::from(port)];
                 *next = at.min(*next);
                 self.due = self.due.min(at);

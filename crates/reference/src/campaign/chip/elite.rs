@@ -94,7 +94,7 @@ fn case(seed: u64) -> Case {
     let (changes, slower) = changes(&mut dice, &topology, rails, length);
     // Where paths are held, and such that most packets come through.
     let errors = match switch.answer {
-        Some(_) => errors(&mut dice, &topology, rails, &[1_000, 1_000, 10_000, 100_000], &[SentKind::Packet]),
+        Some(_) => errors(&mut dice, &topology, rails, &[1_000, 1_000, 10_000, 100_000], &KINDS),
         None => LinkErrors::default(),
     };
     let breaks = switch.answer.is_some() && dice.one_in(2);
@@ -136,6 +136,9 @@ fn case(seed: u64) -> Case {
         ..Case::plain(topology_settings, SwitchSettings::Elite(switch))
     }
 }
+
+/// What links corrupt.
+const KINDS: [SentKind; 3] = [SentKind::Packet, SentKind::Packet, SentKind::Acknowledgement];
 
 /// Makes tests of packets for sets.
 fn some_tests(dice: &mut Dice, scripts: &mut [Vec<Packet>]) {

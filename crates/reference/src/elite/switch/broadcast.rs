@@ -112,7 +112,9 @@ impl Switch {
         copies.answers.push(verdict);
         let all = copies.wants.is_empty() && copies.answers.len() == copies.given.len() + copies.refused;
         let said = |verdict| copies.answers.contains(&verdict);
-        let worst = if said(Verdict::Nack) {
+        let worst = if said(Verdict::Void) {
+            Verdict::Void
+        } else if said(Verdict::Nack) {
             Verdict::Nack
         } else if said(Verdict::Full) {
             Verdict::Full

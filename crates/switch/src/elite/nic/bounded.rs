@@ -84,7 +84,7 @@ impl Bounded {
         (at, vc, state): (Cycle, u8, Box<PacketState>),
     ) {
         let is_copy = state.range.is_some();
-        if is_copy && copies.has_come(&state).is_some() {
+        if copies.has_come(&state).is_some() {
             return;
         }
         let stored = self.kept[usize::from(vc)].stored(at);

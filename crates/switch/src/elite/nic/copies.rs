@@ -12,17 +12,24 @@ pub(super) struct Broadcasts {
     delivered: BTreeMap<NodeId, (u32, Verdict)>,
     /// The virtual channel and the source of the copy that was delivered last.
     last: Option<(u8, NodeId)>,
-    /// Copies that have come again, or have been refused.
+    /// Packets that have come again, and copies that have been refused.
     superfluous: u64,
-    /// Broadcasts of this port that are sent again.
+    /// Broadcasts of this port that are sent again, and packets that have been delivered.
     repeated: u64,
     /// Of those that were lost: nodes for which they were, less the broadcast itself.
     lost: i64,
 }
 
 impl Broadcasts {
-    /// A copy has come, which is not corrupt. Says what was said of it if it has come before.
+    /// A packet for one node, or a copy, has come, which is not corrupt. Says what was said of it if it has come before.
+    ///
+    /// A node knows a packet by its source and its number. Here it says itself that it has been delivered, so that no node has
+    /// to keep numbers: what a source sends again has come before if and only if the answer to it that was void said so.
     pub(super) fn has_come(&mut self, state: &PacketState) -> Option<Verdict> {
+        if state.range.is_none() {
+            self.superfluous += u64::from(state.was_delivered);
+            return state.was_delivered.then_some(Verdict::True);
+        }
         let last = self.delivered.get(&state.source).filter(|(number, _)| *number == state.number);
         if let Some((_, verdict)) = last.filter(|_| state.refusals > 0) {
             self.superfluous += 1;
@@ -53,12 +60,12 @@ impl Broadcasts {
         said.expect("a test that has just been delivered is denied").1 = Verdict::False;
     }
 
-    /// A broadcast is sent again, and with it come as many copies as before.
+    /// A broadcast is sent again, and with it come as many copies as before; or a packet that has been delivered is.
     pub(super) fn repeat(&mut self) {
         self.repeated += 1;
     }
 
-    /// A broadcast is lost for so many nodes.
+    /// A broadcast is lost for so many nodes, or a packet that has been delivered is given up.
     pub(super) fn give_up(&mut self, nodes: usize) {
         self.lost += nodes as i64 - 1;
     }

@@ -58,8 +58,11 @@ impl Port {
     fn lose<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, state: &PacketState, cause: LossCause) {
         let losses = state.losses(now, self.sender.place.component, cause);
         losses.iter().for_each(|loss| cx.counters.lose(loss, cx.observer));
-        if let Some(copies) = self.copies.as_mut().filter(|_| state.range.is_some()) {
+        let is_range = state.range.is_some();
+        if let Some(copies) = self.copies.as_mut().filter(|_| is_range || state.was_delivered) {
             copies.give_up(losses.len());
+        }
+        if is_range {
             self.answered.push_back((now + 1, state.flow(), false));
         }
         if let Some(bounded) = self.bounded.as_mut().filter(|_| !state.was_sent) {

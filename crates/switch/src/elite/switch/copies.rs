@@ -30,6 +30,8 @@ pub(super) struct Copies {
     /// What the answers say so far, and who has none of it by what they say.
     verdict: Verdict,
     missing: NodeSet,
+    /// One of the answers was void.
+    is_void: bool,
     /// How credits come back, as told.
     told: Places,
 }
@@ -154,6 +156,7 @@ impl Switch {
             answered: 0,
             verdict: if missing.is_empty() { Verdict::True } else { Verdict::Nack },
             missing,
+            is_void: false,
             told: Places::NONE,
         }
     }
@@ -204,11 +207,12 @@ impl Switch {
         let Some(output) = &mut self.outputs[number] else { return };
         let (is_drain, lane) = (output.is_drain, &mut output.lanes[vc]);
         lane.answer_at = Cycle::NEVER;
-        let (verdict, missing) = (lane.verdict, lane.missing.take());
+        let (verdict, is_void, missing) = (lane.verdict, lane.is_void, lane.missing.take());
         let Some(owner) = lane.owner.map(usize::from) else { return };
         let Some(copies) = &mut self.inputs[owner].copies else { return };
         copies.answered += 1;
         copies.verdict = copies.verdict.max(verdict);
+        copies.is_void |= is_void;
         if let Some(range) = copies.state.range.as_ref().filter(|_| verdict.is_nack()) {
             match missing {
                 Some(nodes) => copies.missing.add_all(&nodes),
@@ -228,8 +232,9 @@ impl Switch {
             self.free_output(cx.shared, now, port.index(), vc);
         }
         self.free_input(cx.shared, now, owner);
-        let Copies { verdict, missing, .. } = *copies;
-        self.answer(cx, now, owner, (verdict, verdict.is_nack().then(|| Arc::new(missing))));
+        let Copies { verdict, missing, is_void, .. } = *copies;
+        let missing = verdict.is_nack().then(|| Arc::new(missing));
+        self.answer(cx, now, owner, (verdict, is_void), missing);
     }
 
     /// Tells whoever sends to inputs that have broadcasts how credits come back from cycle `now` on, where that is news.
