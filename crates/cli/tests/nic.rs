@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{assert_refused, flitway, stderr, stdout};
+use common::{assert_refused, assert_valid, flitway, json, scratch, stderr, stdout};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -13,7 +13,8 @@ fn every_wrong_nic_operation_has_its_message_and_status_2() {
     let put = ["run", "nrc", "--nic", "put(0-1)"];
     let with = |more: &[&'static str]| [&put[..], more].concat();
     let dawning = |operation| vec!["run", "dawning5000-single", "--nic", operation];
-    let cases: [(Vec<&str>, &[&str]); 19] = [
+    let qsnet = |operation| vec!["run", "qsnet2-64", "--nic", operation];
+    let cases: [(Vec<&str>, &[&str]); 29] = [
         (vec!["run", "nrc", "--nic", "putt(0-1)"], &["--nic", "did you mean `put`?"]),
         (vec!["run", "nrc", "--nic", "put"], &["--nic", "two different nodes"]),
         (vec!["run", "nrc", "--nic", "put(0-0)"], &["--nic", "two different nodes"]),
@@ -33,6 +34,19 @@ fn every_wrong_nic_operation_has_its_message_and_status_2() {
         (with(&["--packet", "64B"]), &["--packet", "needs a load", "--load 0.3"]),
         (with(&["--faults", "down(link=7)"]), &["--faults"]),
         (with(&["--trace", "x.json"]), &["--trace", "no trace"]),
+        (vec!["run", "nrc", "--nic", "send(0-1, match=1)"], &["--nic", "no thread processor", "qsnet2-64"]),
+        (vec!["run", "nrc", "--nic", "reduce(0-3)"], &["--nic", "no thread processor"]),
+        (qsnet("send(0-1, match=0)"), &["--nic", "a number from 1 to 10000"]),
+        (qsnet("send(0-1, late=5us)"), &["--nic", "`late`", "beside `match=1`"]),
+        (qsnet("send(0-1, match=1, unexpected=drop)"), &["--nic", "`refuse`"]),
+        (qsnet("send(0-1, match=1, late=2ms)"), &["--nic", "0 ns to 1 ms"]),
+        (
+            [&qsnet("send(0-1, match=1)")[..], &["--size", "113B", "--outstanding", "2"]].concat(),
+            &["--outstanding", "leave --outstanding out"],
+        ),
+        ([&qsnet("reduce(0-3)")[..], &["--size", "8B"]].concat(), &["--size", "is of a word"]),
+        (qsnet("thread(0-3)"), &["--nic", "path of a program"]),
+        (qsnet("thread(0-3, program=none.thread)"), &["none.thread", "does not exist"]),
     ];
     let cases: Vec<(&[&str], &[&str])> =
         cases.iter().map(|(arguments, expected)| (&arguments[..], *expected)).collect();
@@ -178,4 +192,67 @@ fn operations_of_dawning_5000_are_shown() {
     }
     let stream = run("send(0-1)", &["--size", "1KiB", "--outstanding", "16"]);
     assert!(stream.contains("limited by"), "{stream}");
+}
+
+/// What threads of Elan4 carry out, from a terminal and as an object.
+#[test]
+fn operations_of_threads_are_shown() {
+    fn run(operation: &str) -> [&str; 4] {
+        ["run", "qsnet2-64", "--nic", operation]
+    }
+    let matched = json(&run("send(0-1, match=10, unexpected=interrupt, late=5us)"));
+    assert_valid(&matched);
+    let nic = &matched["points"][0]["nic"];
+    let said = (&nic["match"], &nic["unexpected"], &nic["late_ns"], &nic["program"]);
+    assert_eq!(said, (&10.into(), &"interrupt".into(), &5000.0.into(), &"match".into()));
+    let text = stdout(&flitway(&run("send(0-1, match=10)")));
+    for part in ["receive 10 of the list", "far      thread processor", "480.0"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let refused = stdout(&flitway(&run("send(0-1, match=1, unexpected=refuse, late=20us)")));
+    assert!(refused.contains("refused, as no receive waited"), "{refused}");
+    for (operation, by) in
+        [("reduce(0-15)", "nic"), ("reduce(0-15, by=hosts)", "hosts"), ("gather(2-9, arity=2)", "nic")]
+    {
+        let result = json(&run(operation));
+        assert_valid(&result);
+        assert_eq!(result["points"][0]["nic"]["by"], by);
+    }
+}
+
+/// The program that `docs/elan4-threads.md` shows runs; one that is wrong is refused, with all mistakes in their places; one
+/// that does not end, or does not free its slots, is a fault.
+#[test]
+fn programs_of_users_run_or_say_what_is_wrong() {
+    let page = include_str!("../../../docs/elan4-threads.md");
+    let shown = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let operation = |name: &str, text: &str, nodes: &str| {
+        format!("thread({nodes}, program={})", scratch(name, text).display())
+    };
+    let ring = operation("ring.thread", shown, "0-7");
+    let result = json(&["run", "qsnet2-64", "--nic", &ring]);
+    assert_valid(&result);
+    assert_eq!(result["points"][0]["nic"]["operations"], 80);
+    let wrong = operation("wrong.thread", "next: wait\n ad r1, r2, r3\n jump nxt\n", "0-7");
+    assert_refused(&[(
+        &["run", "qsnet2-64", "--nic", &wrong],
+        &[
+            "FW-M075",
+            "wrong.thread:2:2",
+            "did you mean `add`?",
+            "FW-M076",
+            "wrong.thread:3:7",
+            "did you mean `next`?",
+        ],
+    )]);
+    let fails = |name: &str, text: &str| {
+        let operation = operation(name, text, "2-5");
+        let output = flitway(&["run", "qsnet2-64", "--nic", &operation]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let endless = fails("endless.thread", "a: add r1, r1, 1\njump a\n");
+    assert!(endless.contains("on node 2 the thread of process 0 stopped in line 1"), "{endless}");
+    let silent = fails("silent.thread", "a: wait\nfree r7\njump a\n");
+    assert!(silent.contains("wait for what does not come"), "{silent}");
 }

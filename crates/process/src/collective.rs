@@ -6,6 +6,9 @@
 //! into the memory of its children, and each node on into that of its own. When all below a node have the data it tells its
 //! parent, and so the root begins the next one when all have them.
 //!
+//! **Reduce**: as a barrier, and what comes up and goes down is a word, which each node adds up. **Gather**: each process
+//! puts its data into the memory of the root, which then tells its children that all have come, and they theirs.
+//!
 //! *By the NICs* each process posts the descriptors of its part at once, and the NICs carry them out (mechanisms 2.7). *By the
 //! hosts* a process sends messages and posts what follows when it has seen what that waits for.
 
@@ -24,16 +27,40 @@ pub enum CollectiveKind {
     Barrier,
     /// The data of one come to all others.
     Broadcast,
+    /// A word of each is added up, and all get the sum.
+    Reduce,
+    /// The data of all come to one.
+    Gather,
+    /// What a program of the threads of the NICs does.
+    Threads,
 }
 
 impl CollectiveKind {
+    /// All of them.
+    pub const ALL: [CollectiveKind; 5] = [
+        CollectiveKind::Barrier,
+        CollectiveKind::Broadcast,
+        CollectiveKind::Reduce,
+        CollectiveKind::Gather,
+        CollectiveKind::Threads,
+    ];
+
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             CollectiveKind::Barrier => "barrier",
             CollectiveKind::Broadcast => "broadcast",
+            CollectiveKind::Reduce => "reduce",
+            CollectiveKind::Gather => "gather",
+            CollectiveKind::Threads => "thread",
         }
+    }
+
+    /// Whether threads carry it out, where NICs do; otherwise they are [collective](Collective) operations.
+    #[must_use]
+    pub const fn is_of_threads(self) -> bool {
+        !matches!(self, CollectiveKind::Barrier | CollectiveKind::Broadcast)
     }
 }
 
@@ -50,7 +77,7 @@ pub struct CollectiveSettings {
     pub nodes: (NodeId, u32),
     /// The most children of a node; 1 at least.
     pub arity: u32,
-    /// Data of a broadcast in bytes.
+    /// Data of a broadcast, or of each node of a gather, in bytes.
     pub bytes: u64,
     /// How many count.
     pub count: u32,
@@ -62,8 +89,12 @@ pub struct CollectiveSettings {
 const PROCESS: u8 = 0;
 /// Data of a message by which a host tells another one, in bytes.
 const MESSAGE: u64 = 8;
-/// Where the data of a broadcast are, in the memory of every process.
+/// Where the data of a broadcast are, in the memory of every process, and those of its own that a process gives.
 const DATA: u64 = 0;
+/// Where data that are gathered come to.
+const RESULT: u64 = 1 << 32;
+/// The most data that are put by STEN where there is the DMA engine beside it. Source: \[assumed\].
+const STEN: u64 = 1 << 10;
 
 impl CollectiveSettings {
     /// All of them, those of the warm-up too.
@@ -95,7 +126,10 @@ impl CollectiveSettings {
             },
             here: DATA,
             there: DATA,
-            by: self.by,
+            by: match (verb, self.by) {
+                (Verb::Put, Submission::Sten) if self.bytes > STEN => Submission::Dma,
+                (_, by) => by,
+            },
             tells_left: false,
             is_reliable: false,
             event: None,
@@ -131,6 +165,8 @@ impl CollectiveSettings {
                 let end = event(if down.is_some() { 0 } else { by_parent });
                 [up(children), down, end, None]
             }
+            // Those are of threads.
+            CollectiveKind::Reduce | CollectiveKind::Gather | CollectiveKind::Threads => [None; 4],
             CollectiveKind::Broadcast => {
                 let down = self.for_children(Verb::Put, rank, by_parent);
                 let has_data = event(if down.is_some() { 0 } else { by_parent });
@@ -219,10 +255,16 @@ impl Member {
             return;
         }
         self.done.begun.push(at);
-        let is_first_down = self.settings.kind == CollectiveKind::Broadcast;
-        if is_first_down && self.is_root() {
+        let kind = self.settings.kind;
+        if kind == CollectiveKind::Broadcast && self.is_root() {
             self.tell_children(Verb::Put, todo);
         }
+        if kind == CollectiveKind::Gather && !self.is_root() {
+            let put = self.settings.with(Verb::Put, 0, Collective::default());
+            let there = RESULT + u64::from(self.rank) * self.settings.bytes;
+            todo.push(Operation { there, ..put });
+        }
+        let is_first_down = matches!(kind, CollectiveKind::Broadcast | CollectiveKind::Gather);
         self.step = if is_first_down && !self.is_root() { Step::Parent } else { Step::Children };
         self.go_on(at, todo);
     }
@@ -231,7 +273,7 @@ impl Member {
     fn end(&mut self, at: Picos, todo: &mut Vec<Operation>) {
         self.ended += 1;
         self.step = Step::Nothing;
-        if !self.settings.is_offloaded && self.settings.kind == CollectiveKind::Barrier {
+        if !self.settings.is_offloaded && self.settings.kind != CollectiveKind::Broadcast {
             self.done.dates.push(at);
         }
         self.begin(at, todo);
@@ -239,10 +281,14 @@ impl Member {
 
     /// By the hosts: it goes on as far as what it waits for is there.
     fn go_on(&mut self, at: Picos, todo: &mut Vec<Operation>) {
-        let is_barrier = self.settings.kind == CollectiveKind::Barrier;
+        let is_barrier = self.settings.kind != CollectiveKind::Broadcast;
+        let awaited = match self.settings.kind {
+            CollectiveKind::Gather => self.settings.nodes.1 - 1,
+            _ => self.settings.children(self.rank).1,
+        };
         match self.step {
-            Step::Children if self.from_children >= self.settings.children(self.rank).1 => {
-                self.from_children -= self.settings.children(self.rank).1;
+            Step::Children if self.from_children >= awaited => {
+                self.from_children -= awaited;
                 match self.settings.parent(self.rank) {
                     Some(parent) => {
                         todo.push(self.settings.with(Verb::Send, parent, Collective::default()));

@@ -13,13 +13,16 @@
 //!
 //! All implement [`flitway_fabric::Endpoint`]. Beside them stands what runs on the processors of hosts, above a NIC:
 //!
-//! * [`Operator`]: one operation of a NIC, again and again.
+//! * [`Operator`]: one operation of a NIC, again and again;
+//! * [`matching`]: sends that threads of NICs match with receives;
+//! * [`collective`]: operations of many nodes, by NICs or by hosts, and [`threads`]: those that threads of NICs carry out.
 
 mod assembly;
 pub mod collective;
 mod error;
 mod exchange;
 mod injector;
+pub mod matching;
 mod messenger;
 pub mod multicaster;
 pub mod operator;
@@ -28,6 +31,7 @@ mod requester;
 pub mod synchroniser;
 #[cfg(test)]
 mod testing;
+pub mod threads;
 mod together;
 pub mod train;
 

@@ -6,7 +6,7 @@
 mod hosts;
 
 use flitway_nic::host::program::{Completion, CompletionKind, Submission};
-use hosts::case::{Case, Kind, Verb, ends};
+use hosts::case::{Case, Kind, RESULT, Verb, ends};
 use hosts::{Engine, Outcome, run};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -245,6 +245,38 @@ fn an_errant_process_reaches_nobody_and_holds_up_nobody() {
     assert_eq!(without.len(), 200);
     let last = |dates: &[u64]| dates[199];
     assert!(last(&without) <= last(&beside), "{} {}", last(&without), last(&beside));
+}
+
+/// What threads add up and gather is there, in order, on trees of all sizes, with the data in packets and by DMA.
+#[test]
+fn threads_reduce_and_gather_what_processes_have() {
+    for nodes in 2..=8 {
+        let at = |outcome: &Outcome, node: u32, byte: u64, bytes: u64| {
+            outcome.nodes[node as usize].memory[0][byte as usize..][..bytes as usize].to_vec()
+        };
+        let case = Case::of_a_tree("reduce", nodes, 0);
+        let outcome = compare(&case).unwrap_or_else(|difference| panic!("{nodes}: {difference}"));
+        for node in 0..nodes {
+            let sum = at(&outcome, node, RESULT, 8);
+            assert_eq!(sum, u64::from(nodes * (nodes + 1) / 2).to_le_bytes(), "{nodes}: {node}");
+            assert_eq!(outcome.nodes[node as usize].seen[0].len(), 2);
+        }
+        for bytes in [1, 8, 96, 97, 3_000] {
+            let case = Case::of_a_tree("gather", nodes, bytes);
+            let outcome =
+                compare(&case).unwrap_or_else(|difference| panic!("{nodes}, {bytes}: {difference}"));
+            for of_node in &outcome.nodes {
+                assert_eq!((of_node.counts.fault.clone(), of_node.seen[0].len()), (None, 2), "{bytes} B");
+            }
+            // Data of its own that do not fit into a command are where they are.
+            let first = u32::from(bytes > 96);
+            for node in first..nodes {
+                let own = (0..bytes).map(|byte| case.first_byte(node, 0, byte)).collect::<Vec<_>>();
+                let there = at(&outcome, 0, RESULT + u64::from(node) * bytes, bytes);
+                assert!(there == own, "{bytes} B of node {node} of {nodes}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ const PUT: NicChoice = NicChoice {
     chain: 1,
     manner: Manner::USUAL,
     group: None,
+    matching: None,
 };
 
 const STREAM: NicChoice = NicChoice { count: 200, warm_up: 20, outstanding: Some(8), ..PUT };

@@ -37,6 +37,7 @@ const PUT: NicChoice = NicChoice {
     chain: 1,
     manner: Manner::USUAL,
     group: None,
+    matching: None,
 };
 
 fn machine(name: &str, set: &[&str]) -> Machine {

@@ -21,6 +21,7 @@ const SEND: NicChoice = NicChoice {
     chain: 1,
     manner: Manner::USUAL,
     group: None,
+    matching: None,
 };
 
 const PUT: NicChoice = NicChoice { verb: Verb::Put, by: Submission::Dma, ..SEND };

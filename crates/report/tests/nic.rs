@@ -21,6 +21,7 @@ const PUT: NicChoice = NicChoice {
     chain: 1,
     manner: Manner::USUAL,
     group: None,
+    matching: None,
 };
 
 fn session(machine: &str, set: &[&str], threads: u32) -> Session {

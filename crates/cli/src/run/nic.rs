@@ -14,7 +14,7 @@ use flitway_machine::Machine;
 use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::Submission;
-use flitway_report::session::nic::{Busy, GroupChoice, NicResult, Stage, stage_names};
+use flitway_report::session::nic::{Busy, GroupChoice, MatchChoice, NicResult, Stage, stage_names};
 use flitway_report::shown::load;
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::Names;
@@ -94,6 +94,7 @@ fn lines(
     });
     lines.extend(protocol(result));
     lines.extend(refused(result, names_of(session)));
+    lines.extend(refused_by_threads(result));
     if manner().verbose {
         let counters = &result.counters;
         lines.push(cost_line(counters.events, counters.packet_hops, result.wall.as_secs_f64()));
@@ -146,6 +147,14 @@ fn refused(result: &NicResult, names: &Names) -> Option<String> {
     })
 }
 
+/// That threads refused messages: a line where they did.
+fn refused_by_threads(result: &NicResult) -> Option<String> {
+    let refused = [0, 1].map(|side| counted(result, side, "messages refused by threads"));
+    let all = refused[0] + refused[1];
+    let text = format!("{} refused, as no receive waited, and sent again", plural(all, "message", "s"));
+    (all > 0).then(|| fitted(&format!("{:<19}{text}", "threads"), 19))
+}
+
 /// The counter of messages that found their input queue full.
 const MESSAGES_REFUSED: &str = "messages refused, as their input queue was full";
 
@@ -192,16 +201,29 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
         return header_of_group(session, workload, group, by);
     }
     let text = format!(
-        "{}; {}{} between nodes {from} and {to}, {} {}; {chained}{how}, {} after {} that warm up{of_each}\n",
+        "{}; {}{} between nodes {from} and {to}, {} {}; {}{chained}{how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
         if operation.is_reliable { "reliable " } else { "" },
         operation.verb.name(),
         by.parameter(),
         by.name(),
+        operation.matching.map_or_else(String::new, matched),
         plural(*count, "operation", "s"),
         workload.warm_up(),
     );
     format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+}
+
+/// How sends are matched.
+fn matched(MatchChoice { place, unexpected, late }: MatchChoice) -> String {
+    let late = match late {
+        Picos(0) => String::new(),
+        Picos(late) => format!(", posted {} late", units::format(late, Dimension::Time)),
+    };
+    format!(
+        "matched by threads with receive {place} of the list{late}, {} what is not expected; ",
+        unexpected.name()
+    )
 }
 
 /// The same for an operation of many nodes.
@@ -213,11 +235,15 @@ fn header_of_group(
 ) -> String {
     let [first, last] = workload.operation.nodes;
     let text = format!(
-        "{}; {} of nodes {first} to {last} by the {}, {} {}, in a tree of arity {arity}; one after the other, {} after {} that \
+        "{}; {} of nodes {first} to {last} by {}, {} {}, in a tree of arity {arity}; one after the other, {} after {} that \
          warm up\n",
         sizes_of(session),
         kind.name(),
-        if is_offloaded { "NICs" } else { "hosts" },
+        match (is_offloaded, kind.is_of_threads()) {
+            (true, true) => "threads of the NICs",
+            (true, false) => "the NICs",
+            (false, _) => "the hosts",
+        },
         by.parameter(),
         by.name(),
         plural(workload.count, "operation", "s"),
@@ -251,9 +277,9 @@ fn summary(results: &[Seen], group: Option<GroupChoice>) -> String {
                 the first operation of an idle machine with all translations, where one packet has the data. MB/s: 10^6 B of \
                 data a second. M/s: million operations a second, of a stream. sender, receiver: time of their processors for each. The mean \
                 can differ from idle by the phase of the clock, a cycle for each packet";
-    let of_many = "\nmean, p99: of each process, until it has seen the end. They count from when the processor began to post on which \
-                   that had to wait: of a barrier by the hosts the last one, of a broadcast that of the first node, which does not count \
-                   itself. sender, receiver: time of the processors of the first node and of the last for \
+    let of_many = "\nmean, p99: of each process, until it has seen the end, of a gather of the first one alone. They count from when the \
+                   processor began to post on which that had to wait: by the hosts the last one, of a broadcast that of the first node, \
+                   which does not count itself. sender, receiver: time of the processors of the first node and of the last for \
                    each";
     let mut text = broken(if group.is_some() { of_many } else { of_two }, 2);
     let step = results.len().div_ceil(SIZES);
@@ -324,6 +350,10 @@ fn all_seen(result: &NicResult, names: &Names) -> Result<(), Failure> {
     if result.is_complete || result.is_stopped {
         return Ok(());
     }
+    if let Some((node, fault)) = &result.fault {
+        let node = names.node(NodeId(*node));
+        return Err(Failure::Fault(format!("fault: on node {node} {fault}")));
+    }
     let lost = [0, 1].into_iter().flat_map(|side| {
         let node = names.node(NodeId(result.choice.nodes[side]));
         let is_loss = |name: &str| name.ends_with("dropped") || name == GIVEN_UP;
@@ -332,7 +362,15 @@ fn all_seen(result: &NicResult, names: &Names) -> Result<(), Failure> {
         dropped.map(move |(name, count)| format!("{count} {name} in the NIC of node {node}"))
     });
     let lost: Vec<String> = lost.collect();
-    let why = if lost.is_empty() { "packets were lost".to_owned() } else { lost.join(", ") };
+    let why = match (lost.is_empty(), &result.program) {
+        (false, _) => lost.join(", "),
+        (true, Some(program)) if result.point.faults.is_none() => {
+            format!(
+                "threads that run program {program} wait for what does not come, or for slots that are never free"
+            )
+        }
+        (true, _) => "packets were lost".to_owned(),
+    };
     let name = result.choice.name();
     let what = if result.choice.bytes == 0 {
         name.to_owned()

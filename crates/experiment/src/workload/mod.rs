@@ -45,6 +45,7 @@ impl WorkloadOptions {
     pub fn files(&self) -> Vec<(&'static str, PathBuf)> {
         let mut files = traffic::files(self);
         files.extend(graph::files(self));
+        files.extend(nic::files(self));
         files
     }
 
@@ -53,6 +54,7 @@ impl WorkloadOptions {
     pub fn within(mut self, folder: &Path) -> Self {
         traffic::place_files(&mut self, folder);
         graph::place_files(&mut self, folder);
+        nic::place_files(&mut self, folder);
         self
     }
 }

@@ -33,11 +33,13 @@ struct InputQueue {
     used: u32,
     /// Slots that are free without the NIC knowing.
     seen: u32,
-    /// What is in memory, or on the way there, and has not been seen, by the operation, the first first.
+    /// What is in memory, or on the way there, and the process has not begun to see, by the operation, the first first.
     told: BTreeMap<OperationId, VecDeque<Message>>,
+    /// What it has begun to see and not seen, the first first; nothing for what it copies nothing of.
+    begun: VecDeque<Option<Message>>,
     /// What comes by interrupts, the first first, and of how much of that the processor has begun to deal with.
     interrupts: VecDeque<Message>,
-    begun: usize,
+    interrupted: usize,
 }
 
 /// What a process copies to its place when it has found it.
@@ -118,9 +120,14 @@ impl InputQueue {
     /// What its process has seen, if there is something to copy.
     fn take(&mut self, completion: &Completion) -> Option<Message> {
         if completion.what == CompletionKind::Interrupted {
-            self.begun -= 1;
+            self.interrupted -= 1;
             return self.interrupts.pop_front();
         }
+        self.begun.pop_front().flatten()
+    }
+
+    /// Its process begins to see what it was told of.
+    fn begin(&mut self, completion: &Completion) -> Option<Message> {
         let told = self.told.get_mut(&completion.of())?;
         let message = told.pop_front();
         if told.is_empty() {
@@ -146,15 +153,17 @@ impl Messages {
         }
     }
 
-    /// How long a process copies what it is told of.
+    /// A process begins to see what it is told of: how long it copies.
     pub(super) fn copies(&mut self, process: u8, completion: &Completion) -> Picos {
         let (copy, interrupt) = (self.copy, self.interrupt);
         let queue = self.queue(process);
         let (message, takes) = if completion.what == CompletionKind::Interrupted {
-            queue.begun += 1;
-            (queue.interrupts.get(queue.begun - 1), interrupt)
+            queue.interrupted += 1;
+            (queue.interrupts.get(queue.interrupted - 1), interrupt)
         } else {
-            (queue.told.get(&completion.of()).and_then(VecDeque::front), Picos(0))
+            let message = queue.begin(completion);
+            queue.begun.push_back(message);
+            (queue.begun.back().and_then(Option::as_ref), Picos(0))
         };
         let words = message.map_or(0, |message| message.copied.div_ceil(WORD.into()));
         Picos(takes.0 + copy.0 * words)
@@ -261,7 +270,8 @@ impl Elan4 {
         let mut is_over = verdict.is_accepted;
         if !is_over {
             sending.refusals += 1;
-            is_over = header.words.is_some() && sending.refusals == REFUSALS;
+            let is_often = sending.refusals == REFUSALS || self.counts.given_up > 0;
+            is_over = header.words.is_some() && is_often;
             self.counts.given_up += u64::from(is_over);
         }
         if !is_over {

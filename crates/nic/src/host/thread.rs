@@ -296,7 +296,7 @@ pub struct Step {
 }
 
 /// A program. One that comes to its end stops.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Code {
     /// Its name.
     pub name: String,

@@ -75,7 +75,8 @@ impl Host {
             return self.is_answered(&send.packet);
         }
         send.refusals += 1;
-        if send.packet.header.words.is_some() && send.refusals >= REFUSALS {
+        let one_was_given_up = self.counts.given_up > 0;
+        if send.packet.header.words.is_some() && (send.refusals >= REFUSALS || one_was_given_up) {
             self.counts.given_up += 1;
             return self.is_answered(&send.packet);
         }

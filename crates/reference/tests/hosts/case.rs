@@ -29,6 +29,8 @@ mod nap;
 mod th;
 mod threads;
 
+pub(crate) use threads::RESULT;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) seed: u64,

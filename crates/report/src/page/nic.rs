@@ -20,8 +20,7 @@ pub(super) fn workload(workload: &Value) -> Option<String> {
     let of = |key: &str| workload[key].as_str();
     let is = |name: &str| of("nic").is_some_and(|it| it.starts_with(name));
     let has_end = Verb::ALL.into_iter().any(|verb| verb.comes_back() && is(verb.name()));
-    let is_of_many =
-        [CollectiveKind::Barrier, CollectiveKind::Broadcast].into_iter().any(|kind| is(kind.name()));
+    let is_of_many = CollectiveKind::ALL.into_iter().any(|kind| is(&format!("{}(", kind.name())));
     let alone = if has_end || is_of_many { "one after the other" } else { "ping-pong" };
     let how = of("outstanding").map_or(alone.to_owned(), |many| format!("{many} under way"));
     let processes = of("processes").filter(|many| *many != "1");

@@ -3,6 +3,7 @@
 mod json;
 mod members;
 mod misfit;
+mod threads;
 
 use super::Session;
 use super::job::{Background, Job as _};
@@ -17,13 +18,17 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::Simulation;
 use flitway_fabric::simulation::{Architecture, Counters};
 use flitway_nic::host::program::{Program, Submission, Verb, Waits};
+use flitway_nic::host::thread::{Code, ThreadFault};
 use flitway_nic::host::{AnyHost, HostCounts, Hosted, Hosts, IdleTime, IdleTimes, OnABus, Way};
 use flitway_process::Together;
 use flitway_process::collective::Member;
+use flitway_process::matching::Matcher;
 use flitway_process::operator::{Done, Operator, OperatorSettings};
+use flitway_process::threads::ThreadMember;
 use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::End;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +37,7 @@ use std::time::Duration;
 pub use flitway_nic::host::program;
 pub use flitway_nic::host::story::Stage;
 pub use flitway_process::collective::CollectiveKind;
+pub use flitway_process::matching::Unexpected;
 pub use flitway_process::operator::Manner;
 pub use misfit::NicMisfit;
 
@@ -63,6 +69,19 @@ pub struct NicChoice {
     pub manner: Manner,
     /// Of an operation of all nodes from the one to the other: which, and how. Its verb is that of what goes down the tree.
     pub group: Option<GroupChoice>,
+    /// Of sends that threads match with receives: how.
+    pub matching: Option<MatchChoice>,
+}
+
+/// How threads match sends with receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatchChoice {
+    /// The place in the list of the receive that matches, 1 for the first.
+    pub place: u32,
+    /// What becomes of a message that no receive waits for.
+    pub unexpected: Unexpected,
+    /// For how long the process of the other node computes before it posts a receive.
+    pub late: Picos,
 }
 
 /// An operation of many nodes.
@@ -97,9 +116,11 @@ impl NicChoice {
 }
 
 /// Operations that are fitted to a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NicRun {
     choice: NicChoice,
+    /// What threads run, if there are some.
+    code: Option<Arc<Code>>,
 }
 
 impl NicRun {
@@ -115,6 +136,10 @@ impl NicRun {
 pub struct NicResult {
     /// What was asked for.
     pub choice: NicChoice,
+    /// The name of the program that threads ran.
+    pub program: Option<String>,
+    /// The first thread that could not go on, of the nodes in order, with the number of its node.
+    pub fault: Option<(u32, ThreadFault)>,
     /// Whether all of them were seen.
     pub is_complete: bool,
     /// Whether the run was stopped from outside.
@@ -334,9 +359,22 @@ impl Session {
     /// # Errors
     /// What does not fit.
     pub fn fit_nic(&self, choice: NicChoice) -> Result<NicRun, NicMisfit> {
+        self.fit_nic_with(choice, None)
+    }
+
+    /// The same of operations that threads carry out which run `program`.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn fit_nic_with(&self, choice: NicChoice, program: Option<Arc<Code>>) -> Result<NicRun, NicMisfit> {
         let nodes = self.fabric.nodes();
-        let has_collectives = self.machine.nic.model.on_a_bus().is_some_and(|nic| nic.has_collectives());
-        if choice.group.is_some() && !has_collectives {
+        let code = threads::code(&choice, program);
+        let nic = self.machine.nic.model.on_a_bus();
+        if code.is_some() && !nic.is_some_and(|nic| nic.has_threads()) {
+            return Err(NicMisfit::NoThreads);
+        }
+        let is_collective = choice.group.is_some_and(|group| !group.kind.is_of_threads());
+        if is_collective && !nic.is_some_and(|nic| nic.has_collectives()) {
             return Err(NicMisfit::NoCollectives);
         }
         self.nic_way(choice.verb, Some(choice.by))?;
@@ -354,7 +392,13 @@ impl Session {
         if choice.manner.is_of_setup() && nic.wakes_in().is_none() {
             return Err(NicMisfit::NoSetup(choice.manner));
         }
-        let (most, source) = nic.most(verb);
+        // What threads do not send with a message they have the DMA engine send.
+        let (most, source) = nic.most(if code.is_some() { Verb::Get } else { verb });
+        if let (Some(_), Some(_)) = (choice.matching, choice.outstanding)
+            && !threads::matched(&choice, Arc::default(), nic).has_data()
+        {
+            return Err(NicMisfit::Fetched { bytes });
+        }
         if bytes > most {
             let instead = match verb {
                 Verb::Send | Verb::Store => Some(Verb::Put),
@@ -372,7 +416,7 @@ impl Session {
             let others = nic.ways(verb).iter().filter(|it| **it != by).map(|&it| nic.queues(it)).sum();
             return Err(NicMisfit::NoQueue { by, queues, others });
         }
-        Ok(NicRun { choice })
+        Ok(NicRun { choice, code })
     }
 
     /// How the NIC is asked for `verb`: as is said, if it has that, or as it is first of all.
@@ -400,18 +444,10 @@ impl Session {
     ) -> NicResult {
         let mut fabric = self.fabric.clone();
         fabric.nic_ports = self.on_a_bus().ports();
-        let is_group = run.choice.group.is_some();
-        on_architecture!(&fabric, A, fabric => {
-            let around = (stop, progress);
-            if is_group {
-                self.nic_on::<A, Member>(run, fabric, background, around)
-            } else {
-                self.nic_on::<A, Operator>(run, fabric, background, around)
-            }
-        })
+        on_architecture!(&fabric, A, fabric => self.nic_on::<A>(run, fabric, background, (stop, progress)))
     }
 
-    fn nic_on<A: Architecture, P: Measured>(
+    fn nic_on<A: Architecture>(
         &self,
         run: &NicRun,
         fabric: &flitway_fabric::Fabric<A::Chip>,
@@ -428,8 +464,7 @@ impl Session {
         let ends = run.choice.nodes.map(NodeId);
         let all: Vec<NodeId> = run.choice.members().into_iter().map(NodeId).collect();
         let is_over = |simulation: &mut Simulation<A, Hosted<Together>, Recorder>| {
-            let looks =
-                all.iter().map(|&node| ask_host::<A, P, _>(simulation, node, processes, Look::at::<P>));
+            let looks = all.iter().map(|&node| ask_host::<A, _>(simulation, node, processes, Look::at));
             let looks: Vec<Look> = looks.collect();
             let lost = |it: &mut Recorder| it.faults().map_or(0, |faults| faults.messages_lost);
             let lost: u64 = simulation.gather_observers(lost).into_iter().sum();
@@ -446,13 +481,14 @@ impl Session {
         let point = point.with_stages(&self.fabric, &measurement);
         let at = self.machine.clock.picos_floor(simulation.now());
         let seen = all.iter().map(|&node| {
-            ask_host::<A, P, _>(&mut simulation, node, processes, |host, programs| {
+            ask_host::<A, _>(&mut simulation, node, processes, |host, programs| {
                 let done = programs.iter().map(|program| program.done().clone()).collect();
                 Seen { done, counts: host.counts(at), is_done: Look::at(host, programs).is_done }
             })
         });
         let seen: Vec<Seen> = seen.collect();
         let is_complete = seen.iter().all(|it| it.is_done);
+        let fault = all.iter().zip(&seen).find_map(|(node, it)| Some((node.0, it.counts.fault.clone()?)));
         let end = seen.iter().flat_map(|it| &it.done).map(Done::last).max().unwrap_or_default();
         let hosts = [seen.first(), seen.last()].map(|it| it.map(|it| it.counts.clone()).unwrap_or_default());
         let done = done_of(&run.choice, seen);
@@ -461,6 +497,8 @@ impl Session {
         let Measurement { counters, wall, .. } = measurement;
         NicResult {
             choice: run.choice,
+            program: run.code.as_ref().map(|code| code.name.clone()),
+            fault,
             is_complete,
             is_stopped: point.is_stopped() && !is_complete,
             latencies,
@@ -489,7 +527,11 @@ impl Session {
         let choice = run.choice;
         let NicChoice { nodes, processes, .. } = choice;
         let operators = operators(&choice);
+        let of_threads = run.code.clone().map(|code| threads::Programs::new(&choice, code, self.on_a_bus()));
         let programs = Arc::new(move |node: NodeId| {
+            if let Some(of_threads) = &of_threads {
+                return of_threads.of(node);
+            }
             if let Some(group) = choice.group {
                 let [first, last] = nodes;
                 let takes_part = (first..=last).contains(&node.0);
@@ -516,12 +558,20 @@ impl Session {
         }
         let clock = self.machine.clock;
         let [from, to] = choice.nodes.map(NodeId);
-        let operation = operators(choice).operation(0, 0, 0);
         let network = |at, way, payload: u16| {
             let (from, to) = if way == Way::There { (from, to) } else { (to, from) };
             let (cycles, _) = self.fabric.zero_load_cycles(from, to, payload.into());
             clock.picos_floor(clock.cycles_ceil(at) + cycles)
         };
+        if let Some(matching) = choice.matching {
+            let send = threads::matched(choice, Arc::default(), self.on_a_bus()).send(0, 0);
+            let is_expected = matching.late == Picos(0);
+            return self
+                .on_a_bus()
+                .matched_seen_at(&send, matching.place - 1, &network)
+                .filter(|_| is_expected);
+        }
+        let operation = operators(choice).operation(0, 0, 0);
         match choice.chain {
             1 if choice.manner.waits == Waits::Sleeping => {
                 let seen = self.on_a_bus().seen_at(&operation, &network)?;
@@ -562,7 +612,7 @@ struct Look {
 }
 
 impl Look {
-    fn at<P: Measured>(host: &dyn AnyHost, programs: &[&P]) -> Look {
+    fn at(host: &dyn AnyHost, programs: &[&dyn Measured]) -> Look {
         let is_done = programs.iter().all(|program| program.is_done());
         let is_quiet = host.next().is_none();
         Look { is_done, is_quiet, under_way: host.under_way(), unanswered: host.unanswered() }
@@ -597,7 +647,7 @@ fn idle_times(fabric: &AnyFabric) -> IdleTimes {
 }
 
 /// A program that measures.
-trait Measured: Program + 'static {
+trait Measured {
     /// What it has seen.
     fn done(&self) -> &Done;
 
@@ -615,19 +665,27 @@ impl Measured for Operator {
     }
 }
 
-/// What `ask` answers of the host of `node`, whose programs are the `operators`.
-fn ask_host<A: Architecture, P: Measured, T: Send + 'static>(
+/// The program as one that measures.
+fn measured(program: &dyn Program) -> &dyn Measured {
+    fn of<P: Measured + 'static>(any: &dyn Any) -> Option<&dyn Measured> {
+        any.downcast_ref::<P>().map(|program| program as &dyn Measured)
+    }
+    let any = program.as_any();
+    let of_nodes = of::<Operator>(any).or_else(|| of::<Member>(any));
+    let found = of_nodes.or_else(|| of::<Matcher>(any)).or_else(|| of::<ThreadMember>(any));
+    found.expect("it runs operations")
+}
+
+/// What `ask` answers of the host of `node`.
+fn ask_host<A: Architecture, T: Send + 'static>(
     simulation: &mut Simulation<A, Hosted<Together>, Recorder>,
     node: NodeId,
     processes: u32,
-    ask: impl Fn(&dyn AnyHost, &[&P]) -> T,
+    ask: impl Fn(&dyn AnyHost, &[&dyn Measured]) -> T,
 ) -> T {
     ask_nic(simulation, node, |nic| {
         let host = &*nic.host_mut();
-        let program = |process: u32| {
-            let program = host.program(process as u8).as_any().downcast_ref::<P>();
-            program.expect("it runs operations")
-        };
+        let program = |process: u32| measured(host.program(process as u8));
         ask(host, &(0..processes).map(program).collect::<Vec<_>>())
     })
 }

@@ -11,8 +11,9 @@
 //! 20. **Messages.** A send with words is for the thread of the other process. Its packet has the words, of [`WORD`] each,
 //!     before its data, and its commands have them too; with both it has `sten_packet` at most. If a slot is free it comes
 //!     into the queue of that thread, otherwise it is refused (13). It is accepted when it is in its slot, or, if the program
-//!     answers messages itself, when the thread frees its slot. What has been refused [`REFUSALS`] times is dropped: its
-//!     source takes it as accepted. So does that of a message for a process without a thread, which is dropped.
+//!     answers messages itself, when the thread frees its slot. What has been refused [`REFUSALS`] times is dropped, and from
+//!     then on what is refused of that source at all: its source takes it as accepted. So does that of a message for a
+//!     process without a thread, which is dropped.
 //! 21. **Commands.** What a process tells its own thread is a command of [`WORD`] for where it goes, the words, and the data
 //!     rounded up to words. A queue whose first command is one is passed over while no slot for it is free. The command is
 //!     free like a descriptor, and takes its slot, when it is taken; `command` later it is in the queue, with what memory has

@@ -1,13 +1,52 @@
 //! Random programs for threads, and what processes tell them.
 
-use super::{Dice, Operation, Plan, Verb};
+use super::{Case, Dice, Nic, Operation, Plan, Verb};
 use flitway_engine::Picos;
 use flitway_machine::thread::{builtin_program, parse_program};
 use flitway_nic::elan4::ElanSettings;
-use flitway_nic::host::program::Submission;
+use flitway_nic::host::program::{Collective, Submission};
 use flitway_nic::host::thread::{Code, Thread, WORDS, Words};
+use flitway_wiring::NodeId;
+use flitway_wiring::topology::TopologySettings;
 use std::fmt::Write as _;
 use std::sync::Arc;
+
+/// Where programs of trees put results.
+pub(crate) const RESULT: u64 = 1 << 16;
+
+impl Case {
+    /// A process of each of `nodes` nodes has a thread that runs the built-in program of that name, in a tree of arity 2, and
+    /// tells it twice that an operation begins: with the number of its node, and `bytes` of data at its beginning.
+    pub(crate) fn of_a_tree(name: &str, nodes: u32, bytes: u64) -> Case {
+        let base = Case::of_a_full_input_queue(false);
+        let Nic::Elan4(settings) = base.nic else { unreachable!("it has Elan4s") };
+        let plan = |node: u32| {
+            let words = Words::of(&[0, u64::from(node) + 1, bytes, 0]);
+            let command = Operation {
+                verb: Verb::Thread,
+                node: NodeId(node),
+                process: 0,
+                bytes: if 32 + bytes <= u64::from(settings.sten_packet) { bytes } else { 0 },
+                here: 0,
+                there: 2 * RESULT,
+                by: Submission::Sten,
+                tells_left: false,
+                is_reliable: false,
+                event: None,
+                collective: Collective::default(),
+                words: Some(words),
+                computes: Picos(0),
+            };
+            let registers = [node.into(), nodes.into(), 0, 2, RESULT, 0];
+            let thread = Some(Thread { code: builtin_program(name), registers });
+            Plan { start: vec![command], then: vec![command], thread, ..Plan::default() }
+        };
+        let plans = (0..nodes).map(|node| vec![plan(node)]).collect();
+        // As much as a read has.
+        let nic = Nic::Elan4(ElanSettings { dma_buffer: 2_048, ..settings });
+        Case { nic, plans, topology: TopologySettings::Single { nodes }, ..base }
+    }
+}
 
 /// What the thread of a process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

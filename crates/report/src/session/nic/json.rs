@@ -1,6 +1,6 @@
 //! What came of operations of NICs, as an object.
 
-use super::{GroupChoice, Manner, NicChoice, NicResult, Waits, stage_names};
+use super::{GroupChoice, Manner, MatchChoice, NicChoice, NicResult, Waits, stage_names};
 use flitway_engine::Picos;
 use serde_json::{Value, json};
 
@@ -92,6 +92,17 @@ impl NicResult {
         if let Some(GroupChoice { is_offloaded, arity, .. }) = self.choice.group {
             nic["by"] = json!(if is_offloaded { "nic" } else { "hosts" });
             nic["arity"] = json!(arity);
+        }
+        if let Some(MatchChoice { place, unexpected, late }) = self.choice.matching {
+            nic["match"] = json!(place);
+            nic["unexpected"] = json!(unexpected.name());
+            nic["late_ns"] = json!(late.as_nanos());
+        }
+        if let Some(program) = &self.program {
+            nic["program"] = json!(program);
+        }
+        if let Some((node, fault)) = &self.fault {
+            nic["fault"] = json!({ "node": node, "line": fault.line, "text": fault.to_string() });
         }
         if let Some(outstanding) = outstanding {
             nic["outstanding"] = json!(outstanding);

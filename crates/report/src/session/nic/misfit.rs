@@ -31,6 +31,13 @@ pub enum NicMisfit {
     NoSetup(Manner),
     /// It does not carry out operations of many nodes.
     NoCollectives,
+    /// It has no threads.
+    NoThreads,
+    /// Nobody tells who sends data of which a thread has the DMA engine send them that they have left.
+    Fetched {
+        /// Data of each in bytes.
+        bytes: u64,
+    },
     /// It cannot work on this network.
     Misses(&'static str),
     /// There is no such node.
@@ -91,6 +98,11 @@ impl fmt::Display for NicMisfit {
             NicMisfit::NoCollectives => {
                 f.write_str("the NIC of this machine has no operations of many nodes")
             }
+            NicMisfit::NoThreads => f.write_str("the NIC of this machine has no thread processor"),
+            NicMisfit::Fetched { bytes } => write!(
+                f,
+                "{bytes} B do not fit into the packet of a message: the other NIC fetches them, and the sender does not hear when"
+            ),
             NicMisfit::Misses(what) => f.write_str(what),
             NicMisfit::NoNode { node, nodes } => {
                 write!(f, "there is no node {node}: the machine has {nodes}, numbered from 0")
@@ -136,6 +148,11 @@ impl NicMisfit {
             NicMisfit::NoCollectives => {
                 Some("use `--set nic.model=th`, the NIC of TH Express-2, which has them".to_owned())
             }
+            NicMisfit::NoThreads => Some(
+                "use a machine of QsNetII, such as `qsnet2-64`, or on Elite4s `--set nic.model=elan4`"
+                    .to_owned(),
+            ),
+            NicMisfit::Fetched { .. } => Some("leave --outstanding out, or use less data".to_owned()),
             NicMisfit::NoNode { .. } | NicMisfit::Misses(_) => None,
             NicMisfit::NoOperation { has, .. } => {
                 has.into_iter().flatten().next().map(|verb| format!("use `{}`", verb.name()))

@@ -1,23 +1,11 @@
-//! Operations of NICs between two nodes.
+//! The operations of NICs, as they are written.
 
-use super::beside::{self, Beside, Task};
-use super::broken::{self, Broken};
-use super::option::{ValueKind, WorkloadOption};
-use super::{
-    Described, Kind, KindId, Measured, Outcome, Problem, Surroundings, Tasks, Workload, WorkloadOptions,
-    Written,
-};
+use flitway_engine::Picos;
 use flitway_machine::units;
-use flitway_report::faults::FaultsResult;
-use flitway_report::measure::Progress;
-use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb, Waits};
-use flitway_report::session::nic::{
-    CollectiveKind, GroupChoice, Manner, NicChoice, NicMisfit, NicResult, NicRun,
-};
+use flitway_report::session::nic::{CollectiveKind, GroupChoice, Manner, MatchChoice, Unexpected};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
-use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
+use std::path::PathBuf;
 
 /// What an operation is, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +24,8 @@ pub struct Operation {
     pub manner: Manner,
     /// Of an operation of all nodes from the one to the other: which, and how.
     pub group: Option<GroupChoice>,
+    /// Of sends that threads match with receives: how.
+    pub matching: Option<MatchChoice>,
 }
 
 /// Reads the parameters of an operation.
@@ -104,7 +94,8 @@ const BUFFERS: Parameter = Parameter {
     expected: "a number from 1 to 4000000",
     default: Some("1"),
     doc: "Buffers that each process uses one after the other, for data that it sends and for data that come, each from the \
-          beginning of a page of 4 KiB on: more of them than a NIC has translations for make it read translations.",
+          beginning of a page of 4 KiB on: more of them than a NIC has translations for make it read translations. Not with \
+          `chain` or `match`.",
 };
 
 const ALL_NODES: Parameter = Parameter {
@@ -127,6 +118,45 @@ const ARITY: Parameter = Parameter {
     expected: "a number from 1 to 64",
     default: Some("4"),
     doc: "The most children of a node in the tree. Source: OQ-T17.",
+};
+
+const MATCH: Parameter = Parameter {
+    name: "match",
+    expected: "`no` or a number from 1 to 10000",
+    default: Some("no"),
+    doc: "Whether the thread processor of Elan4 matches messages with receives that their processes post, and the place in the list \
+          of the receive that matches: 1 for the first. What does not fit into the packet of a message it has the DMA engine of the other node \
+          send. Source: qsnet2.txt \"Input queues\"; OQ-Q6.",
+};
+
+const UNEXPECTED: Parameter = Parameter {
+    name: "unexpected",
+    expected: "`keep`, `refuse` or `interrupt`, beside `match=1`",
+    default: Some("keep"),
+    doc: "With `match`: what becomes of a message that no receive waits for. `keep`: the NIC keeps it, and copies it when its receive is \
+          posted; `refuse`: the NIC refuses it, and its source sends it again; `interrupt`: the NIC interrupts the processor, which \
+          puts it aside, and copies it again then. Source: qsnet2.txt \"Input queues\".",
+};
+
+const LATE: Parameter = Parameter {
+    name: "late",
+    expected: "a time from 0 ns to 1 ms, such as `5us`, beside `match=1`",
+    default: Some("0ns"),
+    doc: "With `match`: the time that the process of the second node computes before it posts a receive, when it has seen the message \
+          before. It is a part of the latency, and not of the time of the processor.",
+};
+
+const PROGRAM: Parameter = Parameter {
+    name: "program",
+    expected: "the path of a program of threads",
+    default: None,
+    doc: "The program, in the language of docs/elan4-threads.md.",
+};
+
+const OF_THREADS: Parameter = Parameter {
+    doc: "Who carries it out. `nic`: threads of the NICs, on an Elan4; `hosts`: processors see each message and post what follows, on any \
+          NIC that has sends and puts.",
+    ..CARRIED_OUT
 };
 
 /// The operations of NICs.
@@ -166,8 +196,9 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                           seen it there: on TH Express-2 a mini-packet of up to 120 B in the MPQ (th-express-2.txt section 4.2.1), on Dawning \
                           5000 all of its slots in the ring of the NAP channel (dawning5000.txt section 3.2). On QsNetII it is one packet of STEN for \
                           the input queue of the other process, which has copied it then; one that finds the queue full is refused, and \
-                          sent again (qsnet2.txt \"Input queues\").",
-                parameters: &[NODES, QUEUE, BY, RELIABLE, WAIT, ADDRESSES, BUFFERS],
+                          sent again (qsnet2.txt \"Input queues\"). With \
+                          `match=1` its thread processor gives it to the receive that its process has posted.",
+                parameters: &[NODES, QUEUE, BY, RELIABLE, MATCH, UNEXPECTED, LATE, WAIT, ADDRESSES, BUFFERS],
             },
             |choice| operation(Verb::Send, choice),
         ),
@@ -230,6 +261,44 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
             },
             |choice| of_group(CollectiveKind::Broadcast, choice),
         ),
+        (
+            Entry {
+                name: "reduce",
+                aliases: &[],
+                doc: "a word of each of many nodes is added up, and all get the sum",
+                details: "Up a tree of consecutive nodes and down again: on an Elan4 by threads of the NICs, or by the hosts of any NIC. The \
+                          latency of each process ends when that has seen the sum. By threads it begins where the longest way to that began: \
+                          when a processor began to post; by the hosts when the last process began. There is one word, and so no \
+                          `--size`. Source: qsnet2.txt \"Event processor\" and \"Input queues\".",
+                parameters: &[ALL_NODES, OF_THREADS, ARITY],
+            },
+            |choice| of_threads(CollectiveKind::Reduce, choice),
+        ),
+        (
+            Entry {
+                name: "gather",
+                aliases: &[],
+                doc: "data of each of many nodes come to the first one",
+                details: "On an Elan4 threads pass them up a tree, those that do not fit into a packet by where they are, and the first node \
+                          has the DMA engines send them; by the hosts each node puts its own. Its latency ends when the process of the first \
+                          node has seen that it has all. The next one follows when all have heard so. Source: qsnet2.txt \"Event \
+                          processor\" and \"Input queues\".",
+                parameters: &[ALL_NODES, OF_THREADS, ARITY],
+            },
+            |choice| of_threads(CollectiveKind::Gather, choice),
+        ),
+        (
+            Entry {
+                name: "thread",
+                aliases: &[],
+                doc: "a program of yours, that the threads of the Elan4s of many nodes run",
+                details: "Each process tells its thread that the next operation begins, and goes on when the thread has set its event. What \
+                          threads do then is up to the program (docs/elan4-threads.md). The latency of each process ends when it has seen the \
+                          event, and begins where the longest way to that began. Source: qsnet2.txt \"Input queues\".",
+                parameters: &[ALL_NODES, PROGRAM, ARITY],
+            },
+            |choice| of_threads(CollectiveKind::Threads, choice),
+        ),
     ],
 );
 
@@ -245,19 +314,77 @@ fn of_group(kind: CollectiveKind, choice: &Choice) -> Result<Operation, ChoiceEr
     let nodes = choice.value(0, |text| nodes(text).filter(|[first, last]| first < last))?;
     let queues = [Submission::Hdq, Submission::Sdq];
     let by = choice.value(1, |text| queues.into_iter().find(|queue| queue.name() == text))?;
-    let is_offloaded = choice.value(2, |text| match text {
+    let is_offloaded = choice.value(2, is_by_nic)?;
+    let arity = choice.value(3, |text| text.parse().ok().filter(|arity| (1..=64).contains(arity)))?;
+    let verb = match kind {
+        CollectiveKind::Broadcast => Verb::Put,
+        _ => Verb::Send,
+    };
+    let group = Some(GroupChoice { kind, is_offloaded, arity });
+    Ok(Operation {
+        verb,
+        nodes,
+        by: Some(by),
+        is_reliable: false,
+        chain: 1,
+        manner: Manner::USUAL,
+        group,
+        matching: None,
+    })
+}
+
+/// An operation that threads carry out, or hosts.
+fn of_threads(kind: CollectiveKind, choice: &Choice) -> Result<Operation, ChoiceError> {
+    let nodes = choice.value(0, |text| nodes(text).filter(|[first, last]| first < last))?;
+    let is_own = kind == CollectiveKind::Threads;
+    let is_offloaded = is_own || choice.value(1, is_by_nic)?;
+    let arity = choice.value(2, |text| text.parse().ok().filter(|arity| (1..=64).contains(arity)))?;
+    let verb = match kind {
+        _ if is_offloaded => Verb::Thread,
+        CollectiveKind::Gather => Verb::Put,
+        _ => Verb::Send,
+    };
+    let group = Some(GroupChoice { kind, is_offloaded, arity });
+    let by = is_offloaded.then_some(Submission::Sten);
+    Ok(Operation {
+        verb,
+        nodes,
+        by,
+        is_reliable: false,
+        chain: 1,
+        manner: Manner::USUAL,
+        group,
+        matching: None,
+    })
+}
+
+fn is_by_nic(text: &str) -> Option<bool> {
+    match text {
         "nic" => Some(true),
         "hosts" => Some(false),
         _ => None,
-    })?;
-    let arity = choice.value(3, |text| text.parse().ok().filter(|arity| (1..=64).contains(arity)))?;
-    let verb = match kind {
-        CollectiveKind::Barrier => Verb::Send,
-        CollectiveKind::Broadcast => Verb::Put,
-    };
-    let group = Some(GroupChoice { kind, is_offloaded, arity });
-    Ok(Operation { verb, nodes, by: Some(by), is_reliable: false, chain: 1, manner: Manner::USUAL, group })
+    }
 }
+
+/// How threads match what is sent, if they do.
+fn matching(choice: &Choice) -> Result<Option<MatchChoice>, ChoiceError> {
+    let place = choice.value(4, |text| match text {
+        "no" => Some(None),
+        text => text.parse().ok().filter(|place| (1..=10_000).contains(place)).map(Some),
+    })?;
+    let unexpected = choice.value(5, |text| Unexpected::ALL.into_iter().find(|it| it.name() == text))?;
+    let late = choice.value(6, |text| units::time(text).ok().filter(|late| *late <= LATE_MAX))?;
+    let matched = place.map(|place| MatchChoice { place, unexpected, late });
+    // What is said of it needs it.
+    let of_it = [5, 6].into_iter().find(|&place| choice.is_given(place));
+    match (matched, of_it) {
+        (None, Some(place)) => choice.value(place, |_| None),
+        _ => Ok(matched),
+    }
+}
+
+/// The latest that a receive can be: what is refused is sent again for as long.
+const LATE_MAX: Picos = Picos(1_000_000_000);
 
 fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
     let nodes = choice.value(0, nodes)?;
@@ -282,7 +409,12 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
         Verb::Put => choice.value(4, |text| text.parse().ok().filter(|chain| (1..=1000).contains(chain)))?,
         _ => 1,
     };
-    Ok(Operation { verb, nodes, by, is_reliable, chain, manner, group: None })
+    let matching = if verb == Verb::Send { matching(choice)? } else { None };
+    if manner.buffers > 1 && (chain > 1 || matching.is_some()) {
+        // Their data have one place.
+        choice.taken(&BUFFERS, |_| None::<()>)?;
+    }
+    Ok(Operation { verb, nodes, by, is_reliable, chain, manner, group: None, matching })
 }
 
 /// How processes go about an operation, as far as that can be said of it.
@@ -306,309 +438,18 @@ fn manner(choice: &Choice) -> Result<Manner, ChoiceError> {
     })
 }
 
-/// Operations of a process that count, unless it is said how many: one after the other on an idle network, where they differ
-/// by the phase of the clock alone, and of a stream or beside others.
-const COUNT: u32 = 10;
-const COUNT_OF_MANY: u32 = 1000;
+/// Which parameter of `thread` names its program.
+const PROGRAM_PLACE: usize = 1;
 
-pub(super) const KIND: Kind = Kind {
-    id: KindId::Nic,
-    name: "NIC operations",
-    selectors: &["nic"],
-    asks: Kind::is_selected,
-    example: "'put(0-1)'",
-    heading: "NIC operations (--count says how many)",
-    options: &[
-        WorkloadOption::new(
-            "nic",
-            KindId::Nic,
-            ValueKind::Text("OPERATION"),
-            "An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...), fetch-add(...), or of many, barrier(0-15), broadcast(0-15); with \
-             queue=... or by=..., as the NIC has it, and reliable=yes (flitway explain put); its latency, bandwidth and rate, and where the time goes",
-        ),
-        WorkloadOption::new(
-            "size",
-            KindId::Nic,
-            ValueKind::Text("SIZES"),
-            "Data of each: one size, several (8B,1KiB), or a range that doubles (8B..4MiB); {} unless given",
-        )
-        .default("8B"),
-        WorkloadOption::new(
-            "processes",
-            KindId::Nic,
-            ValueKind::Count,
-            "Processes of each of the two nodes, each with a processor and queues of its own; {} unless given",
-        )
-        .default("1"),
-    ],
-    shares: &["count", "outstanding", "traffic", "packet", "arrival", "load", "faults"],
-    of_a_point: None,
-    fields: &[NicResult::FIELDS, FaultsResult::FIELDS],
-    check,
-};
-
-/// Operations of NICs, checked.
-#[derive(Clone, Debug)]
-pub struct NicWorkload {
-    /// The operation.
-    pub operation: Operation,
-    /// The same, as written.
-    pub written: String,
-    /// Data of each, in bytes, a point each.
-    pub sizes: Vec<u64>,
-    size: String,
-    /// How many count, for each process.
-    pub count: u32,
-    /// How many are under way for each process; `None` for ping-pong.
-    pub outstanding: Option<u32>,
-    /// Processes of each node.
-    pub processes: u32,
-    /// Synthetic traffic beside it.
-    pub beside: Option<Beside>,
-    /// What breaks.
-    faults: Option<Broken>,
-    /// What is said of those two.
-    of_others: Written,
-}
-
-/// One point: operations of one size, with what is beside them.
-pub type NicTask = Task<NicRun>;
-
-impl NicWorkload {
-    /// How many come before those that count, for each process. A stream is what it is when as many are under way as there
-    /// will be, and a buffer when it has been used before.
-    #[must_use]
-    pub fn warm_up(&self) -> u32 {
-        let all_buffers = self.operation.manner.buffers;
-        let of_buffers = if all_buffers > 1 { all_buffers } else { 0 };
-        self.count.div_ceil(10).max(self.outstanding.unwrap_or(0)).max(of_buffers)
-    }
-}
-
-fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
-    let mut problems = Vec::new();
-    let written = options.get("nic").unwrap_or("").to_owned();
-    let chosen = CATALOG.choose(&written).and_then(|(choice, read)| read(&choice));
-    let operation = chosen.map_err(|error| problems.push(Problem::new("nic", error.to_string()))).ok();
-    let size = options.text("size").to_owned();
-    let sizes = sizes(&size).map_err(|problem| problems.push(problem)).ok();
-    let mut number = |option: &'static str, text: &str, most: u32| {
-        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-        if number.is_none() {
-            problems.push(Problem::new(option, format!("`{text}`: expected a number from 1 to {most}")));
-        }
-        number
-    };
-    let processes = number("processes", options.text("processes"), 32);
-    let outstanding = options.get("outstanding").map(|text| number("outstanding", text, 1_000_000));
-    let are_many = outstanding.is_some() || options.is_given("load") || options.is_given(broken::OPTION);
-    let unless_given = if are_many { COUNT_OF_MANY } else { COUNT };
-    let count = options.get("count").map_or(Some(unless_given), |text| number("count", text, 1_000_000));
-    let beside = beside::check(options, &mut problems);
-    let faults = Broken::check(options).map_err(|found| problems.extend(found)).unwrap_or(None);
-    let (sizes, size) = match operation.and_then(|operation: Operation| operation.group) {
-        Some(group) => {
-            problems.extend(misfits_of_group(group, options));
-            let has_data = group.kind == CollectiveKind::Broadcast;
-            (
-                sizes.map(|sizes| if has_data { sizes } else { vec![0] }),
-                if has_data { size } else { String::new() },
-            )
-        }
-        None => (sizes, size),
-    };
-    match (operation, sizes, count, processes, outstanding, beside) {
-        (Some(operation), Some(sizes), Some(count), Some(processes), None | Some(Some(_)), Some(beside))
-            if problems.is_empty() =>
-        {
-            let of_others = beside::OPTIONS.into_iter().chain([broken::OPTION]);
-            Ok(Workload::Nic(Box::new(NicWorkload {
-                operation,
-                written,
-                sizes,
-                size,
-                count,
-                outstanding: outstanding.flatten(),
-                processes,
-                beside,
-                faults,
-                of_others: Written::of(of_others, options),
-            })))
-        }
-        _ => Err(problems),
-    }
-}
-
-/// What is said beside an operation of many nodes and does not go with it.
-fn misfits_of_group(group: GroupChoice, options: &WorkloadOptions) -> Vec<Problem> {
-    let name = group.kind.name();
-    let refused = [
-        ("size", group.kind == CollectiveKind::Barrier, "has no data"),
-        ("processes", options.get("processes") != Some("1"), "is of one process of each node"),
-        ("outstanding", true, "is followed by the next one when it is over"),
-    ];
-    let given = refused.into_iter().filter(|&(option, is_wrong, _)| is_wrong && options.is_given(option));
-    let problem = |(option, _, why)| {
-        Problem::new(option, format!("a {name} {why}")).help(format!("leave --{option} out"))
-    };
-    given.map(problem).collect()
-}
-
-/// The sizes that `text` says.
-fn sizes(text: &str) -> Result<Vec<u64>, Problem> {
-    let one = |text: &str| {
-        let text = text.trim();
-        match units::size(text) {
-            Ok(0) => Err(Problem::new("size", format!("`{text}`: expected at least 1 B"))),
-            Ok(bytes) => Ok(bytes),
-            Err(error) => {
-                let message =
-                    format!("{error}: expected {}, or a range such as `8B..4MiB`", error.expectation());
-                Err(Problem { help: error.help(), ..Problem::new("size", message) })
-            }
-        }
-    };
-    let mut sizes = Vec::new();
-    for part in text.split(',') {
-        let Some((low, high)) = part.split_once("..") else {
-            sizes.push(one(part)?);
-            continue;
-        };
-        let (first, last) = (one(low)?, one(high)?);
-        if first > last {
-            let message = format!("`{part}`: a range goes from the smaller size to the larger");
-            return Err(Problem::new("size", message).help(format!("use `{high}..{low}`")));
-        }
-        let doubled = std::iter::successors(Some(first), |size| size.checked_mul(2));
-        sizes.extend(doubled.take_while(|&size| size < last));
-        sizes.push(last);
-    }
-    Ok(sizes)
-}
-
-/// The option that is most likely at fault.
-fn misfit(error: NicMisfit) -> Problem {
-    let option = match error {
-        NicMisfit::NoOperations
-        | NicMisfit::NoOperation { .. }
-        | NicMisfit::NoWay { .. }
-        | NicMisfit::NotReliable
-        | NicMisfit::NoSetup(_)
-        | NicMisfit::NoCollectives
-        | NicMisfit::Misses(_)
-        | NicMisfit::NoNode { .. } => "nic",
-        NicMisfit::TooLarge { .. } => "size",
-        NicMisfit::NoQueue { .. } => "processes",
-    };
-    Problem { help: error.help(), ..Problem::new(option, error.to_string()) }
-}
-
-impl Described for NicWorkload {
-    fn to_json(&self) -> Value {
-        let mut workload = json!({
-            "nic": self.written,
-            "count": self.count.to_string(),
-            "processes": self.processes.to_string(),
-        });
-        if !self.size.is_empty() {
-            workload["size"] = json!(self.size);
-        }
-        if let Some(outstanding) = self.outstanding {
-            workload["outstanding"] = json!(outstanding.to_string());
-        }
-        if let (Some(workload), Value::Object(others)) = (workload.as_object_mut(), self.of_others.to_json())
-        {
-            workload.extend(others);
-        }
-        workload
-    }
-
-    fn identity(&self) -> Value {
-        let beside = self.beside.as_ref().map(Beside::identity);
-        let identity = json!({ "options": self.to_json(), "background": beside });
-        Broken::identified(identity, self.faults.as_ref())
-    }
-
-    fn has_page(&self) -> bool {
-        true
-    }
-
-    fn has_views(&self) -> bool {
-        false
-    }
-}
-
-impl Tasks for NicWorkload {
-    type Task = NicTask;
-    type Outcome = NicResult;
-
-    /// Of each size at each load of the traffic.
-    fn tasks(&self, session: &Session) -> Result<Vec<NicTask>, Vec<Problem>> {
-        let Operation { verb, nodes, by, is_reliable, chain, manner, group } = self.operation;
-        let NicWorkload { count, outstanding, processes, .. } = *self;
-        let warm_up = self.warm_up();
-        // What is said is checked with all else.
-        let by = by.map_or_else(|| session.nic_way(verb, None), Ok).map_err(|error| vec![misfit(error)])?;
-        let faults = Broken::fit(self.faults.as_ref(), session)?;
-        let mut tasks = Vec::new();
-        for background in beside::fit(self.beside.as_ref(), session)? {
-            for &bytes in &self.sizes {
-                let choice = NicChoice {
-                    verb,
-                    nodes,
-                    by,
-                    is_reliable,
-                    bytes,
-                    count,
-                    warm_up,
-                    outstanding,
-                    processes,
-                    chain,
-                    manner,
-                    group,
-                };
-                let run = session.fit_nic(choice).map_err(|error| vec![misfit(error)])?;
-                tasks.push(Task { run, background: background.clone(), faults: faults.clone() });
-            }
-        }
-        Ok(tasks)
-    }
-
-    fn measure(
-        &self,
-        session: &Session,
-        task: &NicTask,
-        stop: &AtomicBool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> NicResult {
-        task.with_faults(session).nic(&task.run, task.background(), stop, progress)
-    }
-}
-
-impl Outcome for NicResult {
-    fn is_stopped(&self) -> bool {
-        self.is_stopped
-    }
-
-    fn measured(self) -> Vec<Measured> {
-        vec![Measured { value: self.to_json(), details: None }]
-    }
+/// The program that the threads run, if a user says which.
+pub(super) fn program(choice: &Choice, operation: &Operation) -> Option<PathBuf> {
+    let is_own = operation.group.is_some_and(|group| group.kind == CollectiveKind::Threads);
+    is_own.then(|| choice.value(PROGRAM_PLACE, |text| Some(PathBuf::from(text))).ok()).flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_listed_and_doubled() {
-        assert_eq!(sizes("8B"), Ok(vec![8]));
-        assert_eq!(sizes("8B..64B, 1KiB"), Ok(vec![8, 16, 32, 64, 1024]));
-        assert_eq!(sizes("8B..20B"), Ok(vec![8, 16, 20]));
-        let wrong = |text| sizes(text).unwrap_err().message;
-        assert_eq!(wrong("64B..8B"), "`64B..8B`: a range goes from the smaller size to the larger");
-        assert_eq!(wrong("0B"), "`0B`: expected at least 1 B");
-        assert!(wrong("8").contains("or a range such as `8B..4MiB`"), "{}", wrong("8"));
-    }
 
     #[test]
     fn an_operation_is_between_two_nodes() {
@@ -622,6 +463,7 @@ mod tests {
             chain: 1,
             manner: Manner::USUAL,
             group: None,
+            matching: None,
         };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
         assert_eq!(read("put(0-15, queue=sdq, chain=8)"), Ok(Operation { chain: 8, ..put }));
