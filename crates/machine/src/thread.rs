@@ -428,6 +428,38 @@ mod tests {
         }
     }
 
+    /// Whatever becomes of the letters of a program, it is read or refused, and what is read jumps nowhere beyond its end.
+    #[test]
+    fn no_text_is_too_strange() {
+        let mut chance = 1_u32;
+        let mut below = |bound: usize| {
+            chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (chance >> 8) as usize % bound
+        };
+        let mut read = 0;
+        for round in 0..3_000 {
+            let text = builtin_programs()[round % 3].1;
+            let mut letters: Vec<char> = text.chars().collect();
+            for _ in 0..below(4) {
+                let (place, other) = (below(letters.len()), below(letters.len()));
+                match below(3) {
+                    0 => _ = letters.remove(place),
+                    1 => letters[place] = letters[other],
+                    _ => letters[place] = ['\u{e9}', ':', '0', ',', '\n', '\u{1f600}', '-'][below(7)],
+                }
+            }
+            if let Ok(code) = parse_program("strange", &letters.into_iter().collect::<String>()) {
+                read += 1;
+                for Step { instruction, .. } in &code.steps {
+                    if let Instruction::Jump(to) | Instruction::Branch { to, .. } = instruction {
+                        assert!(*to as usize <= code.steps.len());
+                    }
+                }
+            }
+        }
+        assert!((500..3_000).contains(&read), "{read}");
+    }
+
     #[test]
     fn lines_become_steps() {
         let text = "name sum r20 # a sum\n\nanswers\nloop: wait\nadd sum, sum -1\nbne sum,0x10,loop\nload r1 r2\nsend r9, 2\n";

@@ -474,7 +474,7 @@ fn tables_can_be_explained_and_what_is_not_there_says_so() {
     for (slip, help) in [
         (
             "FW-M999",
-            "= expected: a code from FW-M001 to FW-M071 (machines), FW-X001 to FW-X010 (experiments) or FW-I001 to FW-I002 (imports)",
+            "= expected: a code from FW-M001 to FW-M076 (machines), FW-X001 to FW-X010 (experiments) or FW-I001 to FW-I002 (imports)",
         ),
         ("fw-", "= expected: a code from FW-M001 "),
         ("FW-X1", "= help: did you mean `FW-X001`?"),

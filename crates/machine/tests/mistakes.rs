@@ -3,13 +3,14 @@
 //!
 //! * `set TEXT`: an override; `load NAME`: a name or path instead of a text;
 //! * a graph file `test.graph` next to the machine file, each line after `graph|`, and forwarding tables `test.tables`, each
-//!   after `tables|`.
+//!   after `tables|`; or instead of a text a program of threads, each line after `thread|`.
 //!
 //! `FLITWAY_ACCEPT=1 cargo test -p flitway-machine --test mistakes` writes the messages of today; look at each before
 //! they are committed, and say in the commit why they changed.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
+use flitway_machine::thread::parse_program;
 use flitway_machine::{Code, Diagnostics, Machine, Options, code::PAGES};
 use flitway_test_kit::cases::{Case, Cases};
 use std::fs;
@@ -41,6 +42,11 @@ fn load(cases: &Cases, case: &Case, place: &Path) -> Result<Machine, Diagnostics
 /// The messages of a case, without the folder that `test` made for it, and their codes.
 fn messages(cases: &Cases, case: &Case, test: &str, number: usize) -> (String, Vec<Code>) {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mistakes-{test}-{number}"));
+    let program = case.marked("thread|");
+    if !program.is_empty() {
+        let problems = parse_program("test.thread", &(program.join("\n") + "\n")).unwrap_err();
+        return (problems.to_string(), problems.iter().map(|problem| problem.code).collect());
+    }
     let findings = match load(cases, case, &place) {
         Ok(machine) => machine.warnings,
         Err(problems) => problems,

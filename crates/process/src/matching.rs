@@ -269,8 +269,10 @@ mod tests {
         acts(&mut other, Some(CompletionKind::Interrupted));
         assert!(!other.is_done(), "an interrupt is no message");
         acts(&mut other, Some(CompletionKind::Received));
-        assert_eq!(acts(&mut other, Some(CompletionKind::Fetched)), [], "all has been sent and received");
-        assert!(other.is_done() && !caller.is_done());
+        assert_eq!(acts(&mut other, Some(CompletionKind::Fetched)), [back], "as many receives as sends");
+        assert_eq!(acts(&mut caller, Some(CompletionKind::Fetched)), [send, receive]);
+        assert_eq!(acts(&mut caller, Some(CompletionKind::Fetched)), [], "all has been sent and received");
+        assert!(other.is_done() && caller.is_done());
     }
 
     #[test]

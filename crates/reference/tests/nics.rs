@@ -279,6 +279,21 @@ fn threads_reduce_and_gather_what_processes_have() {
     }
 }
 
+/// A message that a thread refuses ten thousand times is dropped, and those behind it at their first refusal.
+#[test]
+fn what_is_refused_for_ever_is_dropped() {
+    let outcome = compare(&Case::of_refusals()).unwrap_or_else(|difference| panic!("{difference}"));
+    let counted = |node: usize, name: &str| {
+        let of = outcome.nodes[node].counts.nic.iter().find(|(counter, _)| *counter == name);
+        of.map(|(_, count)| *count)
+    };
+    assert_eq!(counted(0, "messages refused too often, dropped"), Some(3));
+    // Two are under way at a time.
+    let refused = counted(1, "messages refused by threads").unwrap();
+    assert!((10_000..20_001).contains(&refused), "{refused}");
+    assert!(outcome.nodes[0].is_idle && outcome.nodes[0].seen[0].len() == 3);
+}
+
 #[test]
 fn engine_and_reference_of_the_nic_of_dawning_5000_agree_on_random_cases() {
     check_all(Kind::Nap, &["hdq", "sdq", "sten", "packets that came corrupt"]);

@@ -41,7 +41,25 @@ impl Case {
             let thread = Some(Thread { code: builtin_program(name), registers });
             Plan { start: vec![command], then: vec![command], thread, ..Plan::default() }
         };
-        let plans = (0..nodes).map(|node| vec![plan(node)]).collect();
+        let plans = (0..nodes).map(|node| vec![plan(node)]).collect::<Vec<_>>();
+        Case::with_threads(base, settings, plans)
+    }
+
+    /// A process sends messages to a thread that refuses what is not expected, and whose process posts no receive.
+    pub(crate) fn of_refusals() -> Case {
+        let base = Case::of_a_full_input_queue(false);
+        let Nic::Elan4(settings) = base.nic else { unreachable!("it has Elan4s") };
+        let send =
+            Operation { words: Some(Words::of(&[1, 7])), tells_left: true, ..base.plans[0][0].start[0] };
+        let sends = Plan { start: vec![send; 3], ..Plan::default() };
+        let code = Arc::new(Code { answers: true, ..(*builtin_program("match")).clone() });
+        let thread = Some(Thread { code, registers: [0, 0, 0, 0, 0, 1] });
+        let plans = vec![vec![sends], vec![Plan { thread, ..Plan::default() }]];
+        Case::with_threads(base, settings, plans)
+    }
+
+    fn with_threads(base: Case, settings: ElanSettings, plans: Vec<Vec<Plan>>) -> Case {
+        let nodes = plans.len() as u32;
         // As much as a read has.
         let nic = Nic::Elan4(ElanSettings { dma_buffer: 2_048, ..settings });
         Case { nic, plans, topology: TopologySettings::Single { nodes }, ..base }
