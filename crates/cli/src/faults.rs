@@ -131,7 +131,7 @@ pub(crate) fn links(link: &LinkCounters, counts: &[LinkCounts], at: &str) -> Opt
     (!lines.is_empty()).then(|| format!("{:<19}{at}{}", "links", lines.join(&format!("\n{:19}", ""))))
 }
 
-/// What the manager has noted.
+/// What the manager has noted, and who was stalled.
 fn log(faults: &FaultsResult, add: &mut impl FnMut(&str, &str)) {
     let (mut ports, mut more) = (0, 0_u64);
     for Note { at_ns, about, text: what, since_ns } in &faults.log {
@@ -146,6 +146,10 @@ fn log(faults: &FaultsResult, add: &mut impl FnMut(&str, &str)) {
                 format!("{place}: {what} since {}", time(*since_ns))
             }
             About::Switch(place) => format!("{place}: {what} since {}", time(*since_ns)),
+            About::Node(place) => {
+                add("stalled", &format!("{:>9}  {place}: {what}", time(*at_ns)));
+                continue;
+            }
             About::Tables if since_ns > at_ns => format!("{what}, which count from {} on", time(*since_ns)),
             About::Tables => what.clone(),
         };

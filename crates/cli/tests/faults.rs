@@ -546,6 +546,17 @@ fn an_answer_that_is_corrupt_loses_nothing() {
     assert!(run(&[]).get("link_errors").is_none());
 }
 
+/// Nobody tells a manager of a node that is stalled: the run says so itself, and why no barrier is over.
+#[test]
+fn a_node_that_is_stalled_is_named() {
+    let barrier = ["run", "qsnet2-64", "--barrier", "all", "--by", "conditional", "--duration", "100us"];
+    let faults = ["--faults", "stall(node=0, at=0us, until=1ms); manager(never)"];
+    let output = flitway(&[&barrier[..], &faults].concat());
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("stalled                 0 ns  node 0: nothing feeds its NIC port"), "{shown}");
+    assert!(shown.contains("none was over in the time measured: from 0 ns on node 0"), "{shown}");
+}
+
 #[test]
 fn what_cannot_break_is_told() {
     let rules = "down(link=\"node 3\", at=5us)";

@@ -12,6 +12,7 @@ use flitway_experiment::workload::barrier::BarrierTask;
 use flitway_experiment::workload::{BarrierWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_process::synchroniser::Method;
+use flitway_report::faults::About;
 use flitway_report::measure::Verdict;
 use flitway_report::page::time;
 use flitway_report::point::{BarrierPoint, Latency, Point};
@@ -224,13 +225,29 @@ pub(crate) fn without_effect(workload: &BarrierWorkload, points: &[Point]) -> St
     let mut text = idle_rules(workload, points);
     let mut barriers = points.iter().filter_map(|point| point.barrier.as_ref());
     if points.iter().any(|point| !point.is_stopped()) && barriers.any(|barrier| barrier.operations == 0) {
-        text.push_str(if points.iter().any(loses) {
+        let stalled = points.iter().find_map(stalled);
+        text.push_str(&if points.iter().any(loses) {
             "\nno barrier         none was over in the time measured: packets were lost for good, and who waits for such a \
              message waits for ever"
+                .to_owned()
+        } else if let Some(stalled) = stalled {
+            format!(
+                "\nno barrier         none was over in the time measured: {stalled}, and who waits for that node waits as long"
+            )
         } else {
             "\nno barrier         none was over in the time measured: measure longer (--duration), or shorten --interval or \
              --imbalance"
+                .to_owned()
         });
     }
     text
+}
+
+/// The first node that was stalled, in words.
+fn stalled(point: &Point) -> Option<String> {
+    let notes = point.faults.iter().flat_map(|faults| &faults.log);
+    notes.into_iter().find_map(|note| match &note.about {
+        About::Node(place) => Some(format!("from {} on {place}: {}", time(note.at_ns), note.text)),
+        _ => None,
+    })
 }

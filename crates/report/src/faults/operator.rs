@@ -52,6 +52,8 @@ pub enum About {
     Switch(String),
     /// The tables of all switches.
     Tables,
+    /// The NIC port of this node, which is stalled: no manager reads that.
+    Node(String),
 }
 
 impl Operator {

@@ -43,7 +43,7 @@ pub struct FaultsResult {
     /// Flits delivered a cycle and NIC port, before anything broke but after the warm-up, in between, and after the last that
     /// came of it; where packets are lost up to the end, after the last change.
     pub accepted: [Option<f64>; 3],
-    /// What the manager has noted.
+    /// What the manager has noted, and nodes that were stalled.
     pub log: Vec<Note>,
     /// Of each bin: the load created, the load delivered, and packets lost.
     pub series: Series,
@@ -220,7 +220,7 @@ impl FaultsResult {
 impl Note {
     fn to_json(&self) -> Value {
         let mut note = json!({ "at_ns": self.at_ns, "text": self.text, "since_ns": self.since_ns });
-        if let About::Link(place) | About::Switch(place) = &self.about {
+        if let About::Link(place) | About::Switch(place) | About::Node(place) = &self.about {
             note["place"] = json!(place);
         }
         note

@@ -61,7 +61,9 @@ pub(super) fn section(page: &Page<'_>) -> String {
     let plots = |nothing, draw: fn(&Value) -> Option<Plot>| {
         for_each_point(page, nothing, |_, point| Some(draw(&point["faults"])?.svg()))
     };
-    let log = for_each_point(page, "The manager has noted nothing.", |_, point| log(&point["faults"]["log"]));
+    let log = for_each_point(page, "The manager has noted nothing, and no node was stalled.", |_, point| {
+        log(&point["faults"]["log"])
+    });
     format!(
         "<section id=\"faults\"><h2>{name}</h2>{quantities}{explained}<div class=\"pair\">{}{}</div>{links}{}</section>\n",
         figure(
@@ -78,7 +80,7 @@ pub(super) fn section(page: &Page<'_>) -> String {
         ),
         figure(
             "fig-faults-log",
-            "What the manager read and did",
+            "What the manager read and did, and nodes that were stalled",
             "It reads the states of all links every so often; new tables count once they are written.",
             &log
         )
@@ -197,7 +199,7 @@ fn log(notes: &Value) -> Option<String> {
         );
     }
     Some(format!(
-        "<div class=\"scroll log\"><table class=\"points\"><thead><tr><th>read at</th><th>where</th><th>what</th>\
+        "<div class=\"scroll log\"><table class=\"points\"><thead><tr><th>read, or stalled, at</th><th>where</th><th>what</th>\
          <th>since, or from then on</th></tr></thead><tbody>{rows}</tbody></table></div>"
     ))
 }

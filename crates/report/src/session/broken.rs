@@ -2,14 +2,17 @@
 
 use super::Session;
 use crate::fault_record::FaultRecord;
-use crate::faults::{Explained, FaultsResult, Operator};
-use crate::link_counts::{ErrorRecord, LinkCounts};
+use crate::faults::result::Note;
+use crate::faults::{About, Explained, FaultsResult, Operator};
+use crate::link_counts::{Channel, ErrorRecord, LinkCounts, place};
 use crate::measure::{Aim, Course, Measurement};
 use crate::recorder::{Batch, Recorder};
 use flitway_engine::Cycle;
 use flitway_engine::window::Outcome;
+use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::simulation::{Architecture, Counters};
-use flitway_fabric::{Endpoint, Simulation};
+use flitway_fabric::{Endpoint, Faults, Simulation};
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 /// Bins into which the time of a run is cut, where that is known.
@@ -103,7 +106,33 @@ impl Session {
         let by_rule = (!self.fabric.errors.are_drawn()).then_some(link.corrupted);
         let rules = self.fabric.errors.rules.len() as u64;
         let unmatched = by_rule.map_or(0, |count| rules.saturating_sub(count));
-        Some(FaultsResult { unmatched, explained, ..result })
+        let mut result = FaultsResult { unmatched, explained, ..result };
+        result.log.extend(self.stalls(&plan.faults, simulation.now()));
+        result.log.sort_by(|one, other| one.at_ns.total_cmp(&other.at_ns));
+        Some(result)
+    }
+
+    /// The nodes that have been stalled before cycle `end`.
+    fn stalls(&self, faults: &Faults, end: Cycle) -> Vec<Note> {
+        let (topology, rails) = (self.fabric.topology(), self.fabric.rails);
+        let stalled = |fault: &Fault| match fault.kind {
+            FaultKind::Port(port, PortFault::Stalled) if fault.at < end => Some((fault.component, port)),
+            _ => None,
+        };
+        let channels: BTreeSet<Channel> = faults.list().iter().filter_map(stalled).collect();
+        let nanos = |cycle: Cycle| self.machine.clock.nanos(cycle.0 as f64);
+        let note = |(component, port): Channel| {
+            let about = move || About::Node(place(topology, rails, (component, port)));
+            let times = faults.stall_times(component, port).into_iter();
+            let dates = times.flat_map(|[from, until]| {
+                [(from, "nothing feeds its NIC port"), (until, "feeds its NIC port again")]
+            });
+            dates.filter(|(at, _)| *at < end).map(move |(at, text)| {
+                let (text, at) = (text.to_owned(), nanos(at));
+                Note { at_ns: at, about: about(), text, since_ns: at }
+            })
+        };
+        channels.into_iter().flat_map(note).collect()
     }
 }
 
