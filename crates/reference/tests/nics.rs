@@ -290,7 +290,7 @@ fn what_is_refused_for_ever_is_dropped() {
     assert_eq!(counted(0, "messages refused too often, dropped"), Some(3));
     // Two are under way at a time.
     let refused = counted(1, "messages refused by threads").unwrap();
-    assert!((10_000..20_001).contains(&refused), "{refused}");
+    assert!((10_000..=20_001).contains(&refused), "{refused}");
     assert!(outcome.nodes[0].is_idle && outcome.nodes[0].seen[0].len() == 3);
 }
 

@@ -33,13 +33,32 @@ struct InputQueue {
     used: u32,
     /// Slots that are free without the NIC knowing.
     seen: u32,
-    /// What is in memory, or on the way there, and the process has not begun to see, by the operation, the first first.
-    told: BTreeMap<OperationId, VecDeque<Message>>,
-    /// What it has begun to see and not seen, the first first; nothing for what it copies nothing of.
-    begun: VecDeque<Option<Message>>,
-    /// What comes by interrupts, the first first, and of how much of that the processor has begun to deal with.
-    interrupts: VecDeque<Message>,
-    interrupted: usize,
+    /// What is in memory, or on the way there, and has not been seen, by the operation.
+    told: BTreeMap<OperationId, Told>,
+    /// The same of what comes by interrupts.
+    interrupts: Told,
+}
+
+/// What a process has not seen, the first first.
+#[derive(Debug, Default)]
+struct Told {
+    messages: VecDeque<Message>,
+    /// How many of them its processor has begun to deal with.
+    begun: usize,
+}
+
+impl Told {
+    /// The processor begins with the next.
+    fn begin(&mut self) -> Option<&Message> {
+        self.begun += 1;
+        self.messages.get(self.begun - 1)
+    }
+
+    /// The process has seen the first.
+    fn end(&mut self) -> Option<Message> {
+        self.begun -= 1;
+        self.messages.pop_front()
+    }
 }
 
 /// What a process copies to its place when it has found it.
@@ -120,17 +139,11 @@ impl InputQueue {
     /// What its process has seen, if there is something to copy.
     fn take(&mut self, completion: &Completion) -> Option<Message> {
         if completion.what == CompletionKind::Interrupted {
-            self.interrupted -= 1;
-            return self.interrupts.pop_front();
+            return self.interrupts.end();
         }
-        self.begun.pop_front().flatten()
-    }
-
-    /// Its process begins to see what it was told of.
-    fn begin(&mut self, completion: &Completion) -> Option<Message> {
         let told = self.told.get_mut(&completion.of())?;
-        let message = told.pop_front();
-        if told.is_empty() {
+        let message = told.end();
+        if told.messages.is_empty() {
             self.told.remove(&completion.of());
         }
         message
@@ -148,22 +161,21 @@ impl Messages {
     pub(super) fn tell(&mut self, process: u8, completion: &Completion, message: Message) {
         let queue = self.queue(process);
         match completion.what {
-            CompletionKind::Interrupted => queue.interrupts.push_back(message),
-            _ => queue.told.entry(completion.of()).or_default().push_back(message),
+            CompletionKind::Interrupted => &mut queue.interrupts,
+            _ => queue.told.entry(completion.of()).or_default(),
         }
+        .messages
+        .push_back(message);
     }
 
-    /// A process begins to see what it is told of: how long it copies.
+    /// How long a process copies what it is told of.
     pub(super) fn copies(&mut self, process: u8, completion: &Completion) -> Picos {
         let (copy, interrupt) = (self.copy, self.interrupt);
         let queue = self.queue(process);
         let (message, takes) = if completion.what == CompletionKind::Interrupted {
-            queue.interrupted += 1;
-            (queue.interrupts.get(queue.interrupted - 1), interrupt)
+            (queue.interrupts.begin(), interrupt)
         } else {
-            let message = queue.begin(completion);
-            queue.begun.push_back(message);
-            (queue.begun.back().and_then(Option::as_ref), Picos(0))
+            (queue.told.get_mut(&completion.of()).and_then(Told::begin), Picos(0))
         };
         let words = message.map_or(0, |message| message.copied.div_ceil(WORD.into()));
         Picos(takes.0 + copy.0 * words)
