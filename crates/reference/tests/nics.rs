@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const fn cases(kind: Kind) -> u64 {
     match kind {
         Kind::Th => 400,
-        Kind::Elan4 => 900,
+        Kind::Elan4 => 600,
         Kind::Nap => 400,
     }
 }

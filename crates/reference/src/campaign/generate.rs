@@ -65,7 +65,7 @@ pub(super) fn slow_test_nics(dice: &mut Dice) -> TestNicSettings {
     TestNicSettings {
         window: dice.pick(&[2, 5, 1_000]),
         room: dice.pick(&[1, 1, 2]),
-        gap: dice.pick(&[30, 100, 300, 1_000]),
+        gap: dice.pick(&[30, 100, 300]),
     }
 }
 
