@@ -28,6 +28,22 @@ pub fn end_at(topology: &Topology, rails: u32, component: ComponentNumber, port:
     }
 }
 
+/// The component and the port at the other end of the link of `port` of `component`.
+///
+/// # Panics
+/// If nothing is wired there.
+#[must_use]
+pub fn other_end(
+    topology: &Topology,
+    rails: u32,
+    (component, port): (ComponentNumber, PortId),
+) -> (ComponentNumber, PortId) {
+    let (rail, end) = end_at(topology, rails, component, port);
+    let link = topology.link_of(end).expect("what sends is wired");
+    let [first, second] = topology.links()[link.index()].ends;
+    component_at(topology, rails, rail, if first == end { second } else { first })
+}
+
 /// Which packet it is: a NIC port begins to send no two in the same cycle. Copies of a packet have one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketName {

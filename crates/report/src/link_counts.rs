@@ -1,7 +1,7 @@
 //! What each channel has counted of errors, and of what makes up for them.
 
 use flitway_fabric::Fabric;
-use flitway_fabric::observer::{ComponentNumber, LinkError, LinkErrorKind, component_at, end_at};
+use flitway_fabric::observer::{ComponentNumber, LinkError, LinkErrorKind, end_at, other_end};
 use flitway_wiring::PortId;
 use flitway_wiring::topology::Topology;
 use serde_json::{Value, json};
@@ -100,15 +100,6 @@ impl LinkCounts {
         };
         (!all.is_empty()).then(|| all.iter().take(LISTED).map(entry).collect())
     }
-}
-
-/// Where a channel leads to: the other end of its link, as who sends there.
-#[must_use]
-pub fn other_end(topology: &Topology, rails: u32, (component, port): Channel) -> Channel {
-    let (rail, end) = end_at(topology, rails, component, port);
-    let link = topology.link_of(end).expect("what sends is wired");
-    let [first, second] = topology.links()[link.index()].ends;
-    component_at(topology, rails, rail, if first == end { second } else { first })
 }
 
 /// The port of a channel, in words; the rail too where there are several.

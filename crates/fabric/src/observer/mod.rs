@@ -11,7 +11,7 @@ mod nic;
 mod switch;
 
 pub use crate::message::{BarrierPassage, MessageEvent, Receipt, Request};
-pub use crate::name::{ComponentNumber, PacketName, component_at, end_at};
+pub use crate::name::{ComponentNumber, PacketName, component_at, end_at, other_end};
 pub use link::{
     Advert, BarrierDeparture, BarrierLoss, Departure, LinkChange, LinkError, LinkErrorKind, LinkObserver,
     LinkState, Loss, LossReason, TrainingReason,

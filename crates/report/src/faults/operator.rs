@@ -1,10 +1,10 @@
 //! The operator: reads the states of links every so often, keeps a log, and writes tables around what is down.
 
 use super::ManagerSettings;
-use crate::link_counts::{Channel, other_end, place};
+use crate::link_counts::{Channel, place};
 use crate::recorder::Recorder;
 use flitway_engine::Cycle;
-use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, TrainingReason, end_at};
+use flitway_fabric::observer::{ComponentNumber, LinkChange, LinkState, TrainingReason, end_at, other_end};
 use flitway_fabric::simulation::Architecture;
 use flitway_fabric::{Endpoint, Fabric, Simulation};
 use flitway_wiring::routing::{Down, Routing};

@@ -151,7 +151,7 @@ pub use settings::{AnswerSettings, ElitePipeline, EliteSettings, PrioritySetting
 
 use flitway_engine::Cycle;
 use flitway_fabric::component::{Components, Context, FabricShard, Letter};
-use flitway_fabric::observer::{Observer, component_at, end_at};
+use flitway_fabric::observer::Observer;
 use flitway_fabric::simulation::{Architecture, Conservation, NodeWires, Plan, Wires};
 use flitway_fabric::{Chip as _, Endpoint, Fabric, Faults, LinkErrors, NicPorts, Rate, Routings};
 use flitway_wiring::reach::Reach;
@@ -197,17 +197,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Who sends what comes by the link of `place`.
-    fn other_end(&self, place: Place) -> Place {
-        let (topology, rails) = (self.routings.first().topology(), self.rails);
-        let (rail, end) = end_at(topology, rails, place.component, place.port);
-        let link = topology.link_of(end).expect("who sends is wired");
-        let [first, second] = topology.links()[link.index()].ends;
-        let other = if first == end { second } else { first };
-        let (component, port) = component_at(topology, rails, rail, other);
-        Place { component, port }
-    }
-
     /// When the link of `place` is down.
     fn down_times(&self, place: Place) -> Vec<[Cycle; 2]> {
         self.faults.down_times(self.routings.first().topology(), self.rails, (place.component, place.port))

@@ -17,7 +17,9 @@ use flitway_engine::Cycle;
 use flitway_fabric::component::PostOf;
 use flitway_fabric::link::ChannelErrors;
 use flitway_fabric::link::lanes::Agreement;
-use flitway_fabric::observer::{Departure, LinkChange, LinkError, LinkErrorKind, LinkState, Observer};
+use flitway_fabric::observer::{
+    Departure, LinkChange, LinkError, LinkErrorKind, LinkState, Observer, other_end,
+};
 use flitway_fabric::simulation::{Address, Conservation, Wire};
 use flitway_fabric::{Flow, Pace, Rate, SentKind};
 use flitway_wiring::{Destination, NodeId, NodeSet, PortId};
@@ -215,18 +217,19 @@ impl Sender {
 
     /// The same, with what befalls answers where links corrupt some.
     pub(super) fn with_answers(self, shared: &Shared) -> Self {
-        let from = |place: Place| {
-            let Place { component, port } = shared.other_end(place);
+        let Place { component, port } = self.place;
+        let of_answers = || {
+            let topology = shared.routings.first().topology();
+            let (component, port) = other_end(topology, shared.rails, (component, port));
             Box::new((Place { component, port }, shared.errors.of(component, port)))
         };
-        Sender { of_answers: shared.has_errors.then(|| from(self.place)), ..self }
+        Sender { of_answers: shared.has_errors.then(of_answers), ..self }
     }
 
     /// The answer to the packet of `vc` comes in cycle `now`. Says what it says, and whether it is void.
     pub(super) fn hear<O: Observer>(&mut self, cx: &mut Cx<'_, O>, now: Cycle, vc: usize) -> (Verdict, bool) {
-        let latency = u64::from(self.wire.latency);
-        let mut is_void =
-            self.down.iter().any(|&[from, until]| from <= now && now.0 < until.0.saturating_add(latency));
+        let sent = Cycle(now.0.saturating_sub(self.wire.latency.into()));
+        let mut is_void = self.was_down(sent, now);
         if let Some((Place { component, port }, errors)) = self.of_answers.as_deref_mut()
             && errors.corrupts_answer(now, vc as u8)
         {
@@ -240,10 +243,16 @@ impl Sender {
         (lane.verdict, lane.is_void)
     }
 
+    /// Whether its link is down in a cycle from `first` to `last`.
+    #[inline]
+    fn was_down(&self, first: Cycle, last: Cycle) -> bool {
+        self.down.iter().any(|&[from, until]| from <= last && first < until)
+    }
+
     /// Whether its link is down in cycle `at`.
     #[inline]
     pub(super) fn is_down(&self, at: Cycle) -> bool {
-        self.down.iter().any(|&[from, until]| from <= at && at < until)
+        self.was_down(at, at)
     }
 
     /// Whether its link breaks the packet of `vc`, whose last flit has been sent in the cycle before `now`: it has been down
@@ -251,7 +260,7 @@ impl Sender {
     pub(super) fn breaks(&self, vc: usize, now: Cycle, transmit: u32) -> bool {
         let (given, sent) = (self.lanes[vc].given, now.0 - 1);
         let last = Cycle(sent + u64::from(transmit + self.wire.latency));
-        self.down.iter().any(|&[from, until]| from <= last && given < until)
+        self.was_down(given, last)
     }
 
     /// Tells observers what becomes of its link in cycle `now`, if that is something.
