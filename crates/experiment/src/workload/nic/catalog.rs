@@ -91,7 +91,7 @@ const ADDRESSES: Parameter = Parameter {
 
 const BUFFERS: Parameter = Parameter {
     name: "buffers",
-    expected: "a number from 1 to 4000000",
+    expected: "a number from 1 to 4000000, without `chain` or `match`",
     default: Some("1"),
     doc: "Buffers that each process uses one after the other, for data that it sends and for data that come, each from the \
           beginning of a page of 4 KiB on: more of them than a NIC has translations for make it read translations. Not with \
