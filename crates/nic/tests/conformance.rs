@@ -10,7 +10,7 @@ use flitway_engine::{Clock, Picos};
 use flitway_nic::NicModel;
 use flitway_nic::bounded::BoundedSettings;
 use flitway_nic::host::hyper_transport::HyperTransportSettings;
-use flitway_nic::host::program::{Collective, Completion, Operation, Program, Submission, Verb};
+use flitway_nic::host::program::{Completion, Operation, Program, Submission, Verb};
 use flitway_nic::host::{HostSettings, IdleTime, OnABus};
 use flitway_nic::ideal::IdealSettings;
 use flitway_nic::nap::NapSettings;
@@ -49,21 +49,8 @@ struct Busy(NodeId);
 impl Program for Busy {
     fn act(&mut self, _: Picos, completion: Option<&Completion>, todo: &mut Vec<Operation>) {
         let Busy(node) = *self;
-        let of = |verb, by| Operation {
-            verb,
-            node,
-            process: 0,
-            bytes: 50,
-            here: 0,
-            there: 0,
-            by,
-            tells_left: true,
-            is_reliable: false,
-            event: None,
-            collective: Collective::default(),
-            words: None,
-            computes: Picos(0),
-        };
+        let of =
+            |verb, by| Operation { bytes: 50, tells_left: true, ..Operation::plain(verb, by, (node, 0)) };
         if completion.is_none() {
             for _ in 0..20 {
                 let put = of(Verb::Put, Submission::Rendezvous);

@@ -9,7 +9,7 @@ use flitway_engine::Picos;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::hyper_transport::HyperTransportSettings;
-use flitway_nic::host::program::{Collective, CompletionKind, Operation, Submission, Verb};
+use flitway_nic::host::program::{CompletionKind, Operation, Submission, Verb};
 use flitway_nic::host::story::Stage;
 use flitway_nic::nap::NapSettings;
 use flitway_wiring::NodeId;
@@ -58,21 +58,7 @@ const SMALL: NapSettings = NapSettings {
 
 fn send(node: u32, process: u8, bytes: u64) -> Operation {
     let (verb, by) = (Verb::Send, Submission::Pio);
-    Operation {
-        verb,
-        node: NodeId(node),
-        process,
-        bytes,
-        here: 0,
-        there: 0,
-        by,
-        tells_left: false,
-        is_reliable: false,
-        event: None,
-        collective: Collective::default(),
-        words: None,
-        computes: Picos(0),
-    }
+    Operation { bytes, ..Operation::plain(verb, by, (NodeId(node), process)) }
 }
 
 /// A random operation of a process, which reads and writes bytes that no other one writes.
@@ -96,19 +82,11 @@ fn random(dice: &mut Stream, node: u32, process: u8, number: u64) -> Operation {
         if matches!(verb, Verb::Get | Verb::Load) { [written, read] } else { [read, written] };
     let to = pick(u64::from(PROCESSES)) as u8;
     Operation {
-        verb,
-        node: NodeId(other),
-        process: to,
         bytes,
         here,
         there,
-        by,
         tells_left: pick(2) == 0,
-        is_reliable: false,
-        event: None,
-        collective: Collective::default(),
-        words: None,
-        computes: Picos(0),
+        ..Operation::plain(verb, by, (NodeId(other), to))
     }
 }
 

@@ -115,10 +115,11 @@ impl CollectiveSettings {
 
     /// An operation with the node of that rank.
     fn with(&self, verb: Verb, rank: u32, collective: Collective) -> Operation {
+        let by = match (verb, self.by) {
+            (Verb::Put, Submission::Sten) if self.bytes > STEN => Submission::Dma,
+            (_, by) => by,
+        };
         Operation {
-            verb,
-            node: NodeId(self.nodes.0.0 + rank),
-            process: PROCESS,
             bytes: match verb {
                 Verb::Put => self.bytes,
                 Verb::Send => MESSAGE,
@@ -126,16 +127,8 @@ impl CollectiveSettings {
             },
             here: DATA,
             there: DATA,
-            by: match (verb, self.by) {
-                (Verb::Put, Submission::Sten) if self.bytes > STEN => Submission::Dma,
-                (_, by) => by,
-            },
-            tells_left: false,
-            is_reliable: false,
-            event: None,
             collective,
-            words: None,
-            computes: Picos(0),
+            ..Operation::plain(verb, by, (NodeId(self.nodes.0.0 + rank), PROCESS))
         }
     }
 

@@ -9,9 +9,7 @@
 
 use crate::operator::Done;
 use flitway_engine::Picos;
-use flitway_nic::host::program::{
-    Collective, Completion, CompletionKind, Operation, Program, Submission, Verb,
-};
+use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use flitway_nic::host::thread::{Code, Thread, Words};
 use flitway_wiring::NodeId;
 use std::any::Any;
@@ -100,19 +98,10 @@ impl MatchSettings {
         let words =
             if has_data { Words::of(&[MESSAGE, TAG]) } else { Words::of(&[ENVELOPE, TAG, self.bytes, 0]) };
         Operation {
-            verb: Verb::Send,
-            node: self.nodes[1 - from],
-            process,
             bytes: if has_data { self.bytes } else { 0 },
-            here: 0,
-            there: 0,
-            by: Submission::Sten,
             tells_left: self.outstanding.is_some(),
-            is_reliable: false,
-            event: None,
-            collective: Collective::default(),
             words: Some(words),
-            computes: Picos(0),
+            ..Operation::plain(Verb::Send, Submission::Sten, (self.nodes[1 - from], process))
         }
     }
 }

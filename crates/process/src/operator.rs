@@ -8,7 +8,7 @@
 
 use flitway_engine::Picos;
 use flitway_nic::host::program::{
-    Collective, Completion, CompletionKind, CountedEvent, Operation, Program, Setup, Submission, Verb, Waits,
+    Completion, CompletionKind, CountedEvent, Operation, Program, Setup, Submission, Verb, Waits,
 };
 use flitway_nic::host::story::{Stage, Story};
 use flitway_wiring::NodeId;
@@ -76,21 +76,15 @@ impl OperatorSettings {
     pub fn operation(&self, from: usize, process: u8, number: u32) -> Operation {
         let buffer = u64::from(number % self.manner.buffers) * self.bytes.next_multiple_of(PAGE);
         Operation {
-            verb: self.verb,
-            node: self.nodes[1 - from],
-            process,
             bytes: self.bytes,
             here: buffer,
             there: (1 << 40) + buffer,
-            by: self.by,
             // Who reads data knows when they are there.
             tells_left: self.outstanding.is_some() && !self.verb.comes_back(),
             is_reliable: self.is_reliable,
             // The first of a chain sets the event that starts the second.
             event: (self.chain > 1).then_some(0),
-            collective: Collective::default(),
-            words: None,
-            computes: Picos(0),
+            ..Operation::plain(self.verb, self.by, (self.nodes[1 - from], process))
         }
     }
 

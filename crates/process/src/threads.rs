@@ -6,7 +6,7 @@
 
 use crate::operator::Done;
 use flitway_engine::Picos;
-use flitway_nic::host::program::{Collective, Completion, Operation, Program, Submission, Verb};
+use flitway_nic::host::program::{Completion, Operation, Program, Submission, Verb};
 use flitway_nic::host::thread::{Code, Thread, Words};
 use flitway_wiring::NodeId;
 use std::any::Any;
@@ -82,19 +82,10 @@ impl ThreadMember {
         self.begun += 1;
         let fits = bytes + WORDS <= packet;
         todo.push(Operation {
-            verb: Verb::Thread,
-            node: NodeId(nodes.0.0 + self.rank),
-            process: PROCESS,
             bytes: if fits { bytes } else { 0 },
             here: DATA,
-            there: 0,
-            by: Submission::Sten,
-            tells_left: false,
-            is_reliable: false,
-            event: None,
-            collective: Collective::default(),
             words: Some(Words::of(&[0, u64::from(self.rank) + 1, bytes, DATA])),
-            computes: Picos(0),
+            ..Operation::plain(Verb::Thread, Submission::Sten, (NodeId(nodes.0.0 + self.rank), PROCESS))
         });
     }
 }

@@ -9,9 +9,7 @@ use flitway_fabric::{Fabric, Faults, NicPorts, Simulation, Unobserved};
 use flitway_machine::Machine;
 use flitway_nic::host::contents::Contents;
 use flitway_nic::host::memory::{Address, Memory};
-use flitway_nic::host::program::{
-    Collective, Completion, CompletionKind, Operation, Program, Submission, Verb,
-};
+use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use flitway_nic::host::{Hosted, Hosts, IdleTime, Surroundings};
 use flitway_nic::th::Th;
 use flitway_nic::{NicModel, NicSettings, Place};
@@ -114,19 +112,12 @@ impl Script {
         let [here, there] = if verb == Verb::Get { [high, low] } else { [low, high] };
         let (node, process) = (self.other, 0);
         Operation {
-            verb,
-            node,
-            process,
             bytes,
             here,
             there,
-            by,
             tells_left: true,
             is_reliable: true,
-            event: None,
-            collective: Collective::default(),
-            words: None,
-            computes: Picos(0),
+            ..Operation::plain(verb, by, (node, process))
         }
     }
 }

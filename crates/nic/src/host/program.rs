@@ -120,6 +120,26 @@ pub struct CountedEvent {
 }
 
 impl Operation {
+    /// An operation without data and without options: what else it has is said beside it.
+    #[must_use]
+    pub fn plain(verb: Verb, by: Submission, (node, process): (NodeId, u8)) -> Self {
+        Operation {
+            verb,
+            node,
+            process,
+            bytes: 0,
+            here: 0,
+            there: 0,
+            by,
+            tells_left: false,
+            is_reliable: false,
+            event: None,
+            collective: Collective::default(),
+            words: None,
+            computes: Picos(0),
+        }
+    }
+
     /// Where the data come from: in its own node, whose process is `own`.
     #[must_use]
     pub fn local(&self, own: u8) -> Address {

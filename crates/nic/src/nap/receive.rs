@@ -4,9 +4,7 @@ use super::channel::{Descriptor, FOLLOW, GRANT};
 use super::{Content, DOORBELL, EVENT, Kind, Nap, NapContext, NapEvent, NapSettings, Peer, SLOT_HEAD, Slot};
 use crate::host::buffer::ReceiveBuffer;
 use crate::host::memory::Address;
-use crate::host::program::{
-    Collective, Completion, CompletionKind, Operation, OperationId, Submission, Verb,
-};
+use crate::host::program::{Completion, CompletionKind, Operation, OperationId, Submission, Verb};
 use crate::host::ring::Ring;
 use crate::host::story::Unit;
 use crate::host::transfer::{Arrivals, Header};
@@ -290,19 +288,10 @@ impl Nap {
         match slot.kind {
             Kind::Ask => {
                 let operation = Operation {
-                    verb: Verb::Put,
-                    node: of.node,
-                    process: of.process,
                     bytes: of_bytes,
                     here: byte,
                     there: byte,
-                    by: Submission::Rendezvous,
-                    tells_left: false,
-                    is_reliable: false,
-                    event: None,
-                    collective: Collective::default(),
-                    words: None,
-                    computes: Picos(0),
+                    ..Operation::plain(Verb::Put, Submission::Rendezvous, (of.node, of.process))
                 };
                 Seen::Step(Box::new(Post { operation, number, story, step: GRANT }))
             }

@@ -6,7 +6,6 @@ use super::{Address, CompletionKind, Content, Due, Header, Host, Maker, Name, Ou
 use super::{Operation, Submission, Verb, completion};
 use flitway_engine::Picos;
 use flitway_nic::elan4::{COMMANDS, DESCRIPTOR, TRANSFER, VERDICT};
-use flitway_nic::host::program::Collective;
 use flitway_nic::host::thread::{
     Act, Code, FaultKind, Instruction, MEMORY, Operand, Register, SLOT, STEPS, Thread, ThreadFault, Words,
 };
@@ -648,21 +647,7 @@ impl Host {
         with: impl FnOnce(Operation) -> Operation,
     ) -> Name {
         let story = self.story_of_thread(process);
-        let operation = with(Operation {
-            verb,
-            node,
-            process,
-            bytes: 0,
-            here: 0,
-            there: 0,
-            by: Submission::Sten,
-            tells_left: false,
-            is_reliable: false,
-            event: None,
-            collective: Collective::default(),
-            words: None,
-            computes: Picos(0),
-        });
+        let operation = with(Operation::plain(verb, Submission::Sten, (node, process)));
         let name = (self.around.node, process, self.next_started(process));
         let queue = self.processors.len() + usize::from(process);
         let block = sten_commands(name, queue, &operation, &self.settings, story);

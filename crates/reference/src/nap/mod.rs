@@ -17,9 +17,7 @@ use flitway_engine::Picos;
 use flitway_fabric::Delivery;
 use flitway_nic::Place;
 use flitway_nic::host::memory::{Address, Memory};
-use flitway_nic::host::program::{
-    Collective, Completion, CompletionKind, Operation, Program, Submission, Verb,
-};
+use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
 use flitway_nic::host::story::{Story, Unit};
 use flitway_nic::host::{AnyHost, HostCounts, Surroundings};
 use flitway_nic::nap::{CREDITS, NapCounts, NapSettings, Peer};
@@ -110,21 +108,8 @@ impl Packet {
     /// One that brings credits alone.
     fn of_credits(from: Peer, to: Peer, credits: u32, at: Picos) -> Self {
         // No operation has it: what stands for one is never looked at.
-        let operation = Operation {
-            verb: Verb::Send,
-            node: to.node,
-            process: to.process,
-            bytes: 1,
-            here: 0,
-            there: 0,
-            by: Submission::Pio,
-            tells_left: false,
-            is_reliable: false,
-            event: None,
-            collective: Collective::default(),
-            words: None,
-            computes: Picos(0),
-        };
+        let operation =
+            Operation { bytes: 1, ..Operation::plain(Verb::Send, Submission::Pio, (to.node, to.process)) };
         let name = (from.node, from.process, u64::MAX);
         let word = Packet::of_word(What::Credits, name, operation, [from, to], Story::begin(at));
         Packet { payload: CREDITS, bytes: 0, credits, ..word }

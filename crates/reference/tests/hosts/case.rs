@@ -482,19 +482,11 @@ fn operation(
     };
     let tells_left = dice.one_in(3);
     let operation = Operation {
-        verb,
-        node: NodeId(node as u32),
-        process: other,
         bytes,
         here,
         there,
-        by,
         tells_left,
-        is_reliable: false,
-        event: None,
-        collective: Collective::default(),
-        words: None,
-        computes: Picos(0),
+        ..Operation::plain(verb, by, (NodeId(node as u32), other))
     };
     // Nodes behind that one with a process of that number, but for its own.
     let has_it = |&at: &u32| at != own && processes[at as usize] > u32::from(other);

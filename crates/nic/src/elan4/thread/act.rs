@@ -5,9 +5,7 @@ use crate::elan4::message::{Firing, Message, Moved};
 use crate::elan4::{Elan4, ElanContext, ElanEvent, TRANSFER, WORD};
 use crate::host::Post;
 use crate::host::memory::Address;
-use crate::host::program::{
-    Collective, Completion, CompletionKind, Operation, OperationId, Submission, Verb,
-};
+use crate::host::program::{Completion, CompletionKind, Operation, OperationId, Submission, Verb};
 use crate::host::story::{Story, Unit};
 use crate::host::thread::{Act, FaultKind, Instruction, Register, Tells, WORDS, Words};
 use flitway_engine::Picos;
@@ -257,19 +255,5 @@ fn placed(data: Box<[u8]>, to: u64) -> Result<Box<[u8]>, FaultKind> {
 
 /// What a thread of `process` starts, but for what that is about.
 fn operation(verb: Verb, process: u8) -> Operation {
-    Operation {
-        verb,
-        node: NodeId(0),
-        process,
-        bytes: 0,
-        here: 0,
-        there: 0,
-        by: Submission::Sten,
-        tells_left: false,
-        is_reliable: false,
-        event: None,
-        collective: Collective::default(),
-        words: None,
-        computes: Picos(0),
-    }
+    Operation::plain(verb, Submission::Sten, (NodeId(0), process))
 }

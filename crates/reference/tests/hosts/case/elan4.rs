@@ -9,7 +9,7 @@ use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::{BusSettings as _, Reference};
 use flitway_nic::host::pci_x::PciXSettings;
-use flitway_nic::host::program::{Collective, CountedEvent, Operation, Submission, Verb};
+use flitway_nic::host::program::{CountedEvent, Operation, Submission, Verb};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::{AnswerSettings, WhenFull};
 use flitway_wiring::NodeId;
@@ -68,19 +68,10 @@ impl Case {
             ..settings(&mut dice)
         };
         let operation = |verb, by, node, process, number: u64| Operation {
-            verb,
-            node: NodeId(node),
-            process,
             bytes: 8,
             here: 8 * number,
             there: 1_000 * u64::from(process) + 8 * number,
-            by,
-            tells_left: false,
-            is_reliable: false,
-            event: None,
-            collective: Collective::default(),
-            words: None,
-            computes: Picos(0),
+            ..Operation::plain(verb, by, (NodeId(node), process))
         };
         let all = |verb, process, first: u64| {
             let operation = |number: u64| operation(verb, Submission::Sten, 1, process, first + number);

@@ -78,19 +78,10 @@ impl Case {
         let mut dice = Dice { stream: Stream::new(7, 0, Purpose::Test), is_coarse: false };
         let puts = |process| {
             let put = move |number: u64| Operation {
-                verb: Verb::Put,
-                node: NodeId(1),
-                process,
                 bytes: 8,
                 here: 8 * number,
                 there: 8 * number,
-                by: Submission::Sdq,
-                tells_left: false,
-                is_reliable: false,
-                event: None,
-                collective: Collective::default(),
-                computes: Picos(0),
-                words: None,
+                ..Operation::plain(Verb::Put, Submission::Sdq, (NodeId(1), process))
             };
             Plan { start: (0..200).map(put).collect(), ..Plan::default() }
         };

@@ -4,7 +4,7 @@ use super::{Case, Dice, Nic, Operation, Plan, Verb};
 use flitway_engine::Picos;
 use flitway_machine::thread::{builtin_program, parse_program};
 use flitway_nic::elan4::ElanSettings;
-use flitway_nic::host::program::{Collective, Submission};
+use flitway_nic::host::program::Submission;
 use flitway_nic::host::thread::{Code, Thread, WORDS, Words};
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::TopologySettings;
@@ -23,19 +23,10 @@ impl Case {
         let plan = |node: u32| {
             let words = Words::of(&[0, u64::from(node) + 1, bytes, 0]);
             let command = Operation {
-                verb: Verb::Thread,
-                node: NodeId(node),
-                process: 0,
                 bytes: if 32 + bytes <= u64::from(settings.sten_packet) { bytes } else { 0 },
-                here: 0,
                 there: 2 * RESULT,
-                by: Submission::Sten,
-                tells_left: false,
-                is_reliable: false,
-                event: None,
-                collective: Collective::default(),
                 words: Some(words),
-                computes: Picos(0),
+                ..Operation::plain(Verb::Thread, Submission::Sten, (NodeId(node), 0))
             };
             let registers = [node.into(), nodes.into(), 0, 2, RESULT, 0];
             let thread = Some(Thread { code: builtin_program(name), registers });
