@@ -194,6 +194,24 @@ fn operations_of_dawning_5000_are_shown() {
     assert!(stream.contains("limited by"), "{stream}");
 }
 
+/// How processes go about operations, from a terminal and as an object.
+#[test]
+fn interrupts_physical_addresses_and_buffers_are_shown() {
+    let operation = "put(0-1, wait=interrupt, addresses=physical, buffers=4)";
+    let args = ["run", "nrc", "--nic", operation];
+    let result = json(&args);
+    assert_valid(&result);
+    let nic = &result["points"][0]["nic"];
+    let said = (&nic["wait"], &nic["addresses"], &nic["buffers"]);
+    assert_eq!(said, (&"interrupt".into(), &"physical".into(), &4.into()));
+    let text = stdout(&flitway(&args)).replace("\n  ", " ");
+    for part in
+        ["processes sleep until an interrupt; physical addresses; 4 buffers in turn", "far      interrupt"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 /// What threads of Elan4 carry out, from a terminal and as an object.
 #[test]
 fn operations_of_threads_are_shown() {

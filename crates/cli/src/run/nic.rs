@@ -13,8 +13,8 @@ use flitway_experiment::workload::{NicWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
-use flitway_report::session::nic::program::Submission;
-use flitway_report::session::nic::{Busy, GroupChoice, MatchChoice, NicResult, Stage, stage_names};
+use flitway_report::session::nic::program::{Submission, Waits};
+use flitway_report::session::nic::{Busy, GroupChoice, Manner, MatchChoice, NicResult, Stage, stage_names};
 use flitway_report::shown::load;
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::Names;
@@ -201,17 +201,26 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
         return header_of_group(session, workload, group, by);
     }
     let text = format!(
-        "{}; {}{} between nodes {from} and {to}, {} {}; {}{chained}{how}, {} after {} that warm up{of_each}\n",
+        "{}; {}{} between nodes {from} and {to}, {} {}; {}{}{chained}{how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
         if operation.is_reliable { "reliable " } else { "" },
         operation.verb.name(),
         by.parameter(),
         by.name(),
         operation.matching.map_or_else(String::new, matched),
+        in_manner(operation.manner),
         plural(*count, "operation", "s"),
         workload.warm_up(),
     );
     format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+}
+
+/// How processes go about operations, where that is not as usual.
+fn in_manner(Manner { waits, is_physical, buffers }: Manner) -> String {
+    let sleeps = if waits == Waits::Sleeping { "processes sleep until an interrupt; " } else { "" };
+    let physical = if is_physical { "physical addresses; " } else { "" };
+    let buffers = if buffers > 1 { format!("{buffers} buffers in turn; ") } else { String::new() };
+    format!("{sleeps}{physical}{buffers}")
 }
 
 /// How sends are matched.
