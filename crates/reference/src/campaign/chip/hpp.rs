@@ -99,7 +99,7 @@ fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed, 0);
     // Such that switches may work in batches, and such that they choose ways, which takes classes.
     let (mut other_dice, mut choice_dice) = (Dice::new(seed, 1), Dice::new(seed, 4));
-    let wants_long = other_dice.one_in(3);
+    let wants_long = other_dice.between(1, 5) <= 2;
     let sparse = dice.one_in(4);
     let (topology_settings, routing) = if sparse {
         (TopologySettings::Single { nodes: dice.between(2, 3) }, RoutingKind::UpDown)
