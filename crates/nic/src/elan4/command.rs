@@ -42,6 +42,8 @@ struct Queue {
     under_way: u32,
     /// Bytes that are free without the process having been told.
     freed: u32,
+    /// Its commands are dropped.
+    is_in_error: bool,
     /// Since when the command processor, when it was free, has passed it over, and picoseconds for which it was before.
     waits_since: Option<Picos>,
     waited: u64,
@@ -148,6 +150,7 @@ impl Commands {
             blocks: VecDeque::new(),
             under_way: 0,
             freed: 0,
+            is_in_error: false,
             waits_since: None,
             waited: 0,
         };
@@ -174,9 +177,19 @@ impl Commands {
         }
     }
 
-    /// Commands are in the queue of a process.
-    pub(super) fn queued(&mut self, process: u8, commands: Vec<Command>) {
-        self.queues[usize::from(process)].commands.extend(commands);
+    /// The queue of a process is in error from now on: how many commands are dropped, which were in it.
+    pub(super) fn fail(&mut self, cx: &mut ElanContext<'_>, process: u8) -> u64 {
+        let queue = &mut self.queues[usize::from(process)];
+        queue.is_in_error = true;
+        queue.ends_wait(cx.at);
+        let commands = Vec::from(std::mem::take(&mut queue.commands));
+        self.drop(cx, process, &commands)
+    }
+
+    /// Drops commands, whose room is free: how many.
+    fn drop(&mut self, cx: &mut ElanContext<'_>, process: u8, commands: &[Command]) -> u64 {
+        self.give_back(cx, process.into(), commands.iter().map(|command| command.bytes).sum());
+        commands.len() as u64
     }
 
     /// The command processor is free.
@@ -198,7 +211,7 @@ impl Commands {
     pub(super) fn answered(&mut self, at: Picos, queue: u16) {
         let queue = &mut self.queues[usize::from(queue)];
         queue.under_way -= 1;
-        queue.waited += queue.waits_since.take().map_or(0, |since| at.0 - since.0);
+        queue.ends_wait(at);
     }
 
     /// So many bytes of a queue are free. A process is told of a quarter of its queue at a time; in one of events blocks have
@@ -274,6 +287,11 @@ impl Commands {
 }
 
 impl Queue {
+    /// It is no longer passed over.
+    fn ends_wait(&mut self, at: Picos) {
+        self.waited += self.waits_since.take().map_or(0, |since| at.0 - since.0);
+    }
+
     /// Blocks that wait are in the queue as far as there is room, the first first.
     fn take_blocks(&mut self) {
         let bytes = |block: &Vec<Command>| block.iter().map(|command| command.bytes).sum::<u32>();
@@ -349,6 +367,17 @@ pub(super) fn burst(cx: &mut ElanContext<'_>, process: u8, bytes: u32, mut comma
 }
 
 impl Elan4 {
+    /// Commands are in the queue of a process.
+    pub(super) fn queued(&mut self, cx: &mut ElanContext<'_>, process: u8, commands: Vec<Command>) {
+        let queue = &mut self.commands.queues[usize::from(process)];
+        if queue.is_in_error {
+            self.counts.commands_dropped += self.commands.drop(cx, process, &commands);
+        } else {
+            queue.commands.extend(commands);
+            self.work(cx);
+        }
+    }
+
     /// The command processor takes a command, if it is free and there is one.
     pub(super) fn work(&mut self, cx: &mut ElanContext<'_>) {
         if self.commands.is_busy {

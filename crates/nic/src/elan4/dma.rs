@@ -1,4 +1,4 @@
-//! The DMA engine. See points 6 and 7 of the header of this module.
+//! The DMA engine. See points 6 and 7 of the header of this module, and 29 in that of `system`.
 
 use super::{Elan4, ElanContext, ElanEvent, Maker, Outbound, Side, Waiter};
 use crate::host::atc::{Look, Page};
@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 /// The DMA engine, and its packets in the NIC port.
 #[derive(Debug, Default)]
 pub(super) struct Dma {
-    run_queue: VecDeque<Job>,
+    /// Descriptors, and behind how many bytes each begins.
+    run_queue: VecDeque<(Job, u64)>,
     /// The prefetcher has a descriptor: the last of the transfers, or one that has not begun.
     is_fetching: bool,
     /// Those that have an assembler and have begun, the first first.
@@ -26,9 +27,10 @@ pub(super) struct Dma {
 #[derive(Debug)]
 struct Transfer {
     job: Job,
-    /// Data asked for, and cut into packets, in bytes.
+    /// Data asked for, and cut into packets, with those before it in bytes; and those where it ends.
     asked: u64,
     cut: u64,
+    end: u64,
     /// Reads under way: their bytes, and the story until each was asked for.
     reading: VecDeque<(u64, Story)>,
     /// Data that are there and in no packet: those of each read, and the story until they came.
@@ -40,6 +42,11 @@ struct Transfer {
 }
 
 impl Transfer {
+    /// All of its data are in packets.
+    fn is_over(&self) -> bool {
+        self.cut == self.end
+    }
+
     /// Takes what is there for a packet, up to `most`, which is 1 at least: how much, and the story of the last of it.
     fn take(&mut self, most: u64) -> (u64, Story) {
         let mut taken = 0;
@@ -79,25 +86,30 @@ impl Elan4 {
     pub(super) fn runs(&mut self, cx: &mut ElanContext<'_>, job: Job) {
         self.counts.descriptors[0] += 1;
         self.counts.descriptors[1] += u64::from(job.is_answer);
-        self.dma.run_queue.push_back(job);
+        self.runs_from(cx, job, 0);
+    }
+
+    /// What is left of a descriptor is in the run queue.
+    pub(super) fn runs_from(&mut self, cx: &mut ElanContext<'_>, job: Job, first: u64) {
+        self.dma.run_queue.push_back((job, first));
         self.fetch(cx);
     }
 
     /// The prefetcher takes a descriptor, if it may.
-    fn fetch(&mut self, cx: &mut ElanContext<'_>) {
+    pub(super) fn fetch(&mut self, cx: &mut ElanContext<'_>) {
         let has_one = !self.dma.is_fetching && self.dma.transfers.len() < self.settings.assemblers as usize;
-        if has_one && let Some(mut job) = self.dma.run_queue.pop_front() {
+        if has_one && let Some((mut job, first)) = self.dma.run_queue.pop_front() {
             self.dma.is_fetching = true;
             let begins = self.after(cx, self.settings.start);
             job.story.pass(Unit::Dma, begins);
-            cx.ask(begins, ElanEvent::Begins(job));
+            cx.ask(begins, ElanEvent::Begins(job, first));
         }
     }
 
     /// The prefetcher begins to read.
-    pub(super) fn begins(&mut self, cx: &mut ElanContext<'_>, job: Job) {
-        let (reading, there) = (VecDeque::new(), VecDeque::new());
-        let begun = Transfer { job, asked: 0, cut: 0, reading, there, page: None, waits: None };
+    pub(super) fn begins(&mut self, cx: &mut ElanContext<'_>, job: Job, first: u64) {
+        let (reading, there, end) = (VecDeque::new(), VecDeque::new(), job.bytes);
+        let begun = Transfer { job, asked: first, cut: first, end, reading, there, page: None, waits: None };
         self.dma.transfers.push_back(begun);
         self.ask_for_data(cx);
     }
@@ -132,7 +144,7 @@ impl Elan4 {
     /// The next read and the story until now, if there is one, it waits for no translation and fits.
     fn next_read(&self, cx: &ElanContext<'_>) -> Option<(u64, Story)> {
         let transfer = self.dma.transfers.back().filter(|it| self.dma.is_fetching && it.waits.is_none())?;
-        if transfer.asked == transfer.job.bytes {
+        if transfer.asked == transfer.end {
             // The prefetcher has taken another one, which has not begun.
             return None;
         }
@@ -150,6 +162,20 @@ impl Elan4 {
         // Further reads have waited for it too.
         transfer.job.story = story;
         self.ask_for_data(cx);
+    }
+
+    /// The page that the prefetcher waits for has no translation: it has no descriptor any more. What is left of that, and
+    /// behind how many bytes.
+    pub(super) fn put_off(&mut self) -> (Job, u64) {
+        self.dma.is_fetching = false;
+        let transfer = self.dma.fetching();
+        let story = transfer.waits.take().expect("it waits for one translation");
+        transfer.end = transfer.asked;
+        let (job, first) = (Job { story, ..transfer.job }, transfer.end);
+        if transfer.is_over() {
+            self.dma.transfers.pop_back();
+        }
+        (job, first)
     }
 
     /// Data that were asked for are there: reads are completed in their order.
@@ -182,7 +208,7 @@ impl Elan4 {
             cx.ask(formed, ElanEvent::Hand(packet));
             self.dma.port += 1;
             self.dma.buffered -= bytes;
-            if is_last {
+            if self.dma.transfers[place].is_over() {
                 self.dma.transfers.remove(place);
                 self.fetch(cx);
             }

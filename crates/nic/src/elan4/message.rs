@@ -1,7 +1,8 @@
 //! Sends, input queues, and what NICs say of messages. See points 13 to 15 of the header of this module.
 
 use super::{
-    Elan4, ElanContext, ElanEvent, ElanSettings, Maker, Outbound, POINTER, Parcel, REFUSALS, VERDICT, WORD,
+    Elan4, ElanContext, ElanEvent, ElanSettings, Fault, Maker, Outbound, POINTER, Parcel, REFUSALS, VERDICT,
+    WORD,
 };
 use crate::host::bus::plus;
 use crate::host::memory::Address;
@@ -20,8 +21,9 @@ pub(super) struct Messages {
     slots: u32,
     /// The time in which a process copies a word.
     copy: Picos,
-    /// The time in which its processor takes an interrupt.
+    /// The time in which its processor takes an interrupt, and a fault.
     interrupt: Picos,
+    fault: Picos,
     /// By the number of the content of the packet.
     sends: BTreeMap<u64, Sending>,
 }
@@ -81,6 +83,8 @@ enum Data {
     Bytes(Option<Box<[u8]>>),
     /// It is in the memory of the process.
     At(u64),
+    /// There are none: it is a fault.
+    Fault(Box<Fault>),
 }
 
 /// Data that a process copies within its memory.
@@ -96,6 +100,11 @@ impl Message {
     pub(super) fn of_thread(moved: Option<Moved>) -> Self {
         let Moved { to, from, bytes } = moved.unwrap_or(Moved { to: 0, from: 0, bytes: 0 });
         Message { bytes: 0, copied: bytes, to, data: Data::At(from), has_slot: false }
+    }
+
+    /// A fault, which the driver deals with.
+    pub(super) fn of_fault(fault: Fault) -> Self {
+        Message { bytes: 0, copied: 0, to: 0, data: Data::Fault(Box::new(fault)), has_slot: false }
     }
 
     /// Data that come to a process by an interrupt.
@@ -152,9 +161,9 @@ impl InputQueue {
 
 impl Messages {
     pub(super) fn new(settings: &ElanSettings, processes: usize) -> Self {
-        let ElanSettings { slots, copy, interrupt, .. } = *settings;
+        let ElanSettings { slots, copy, interrupt, fault, .. } = *settings;
         let queues = (0..processes).map(|_| InputQueue::default()).collect();
-        Messages { queues, slots, copy, interrupt, sends: BTreeMap::new() }
+        Messages { queues, slots, copy, interrupt, fault, sends: BTreeMap::new() }
     }
 
     /// A message for a process is on the bus with the word that tells of it.
@@ -170,10 +179,12 @@ impl Messages {
 
     /// How long a process copies what it is told of.
     pub(super) fn copies(&mut self, process: u8, completion: &Completion) -> Picos {
-        let (copy, interrupt) = (self.copy, self.interrupt);
+        let Messages { copy, interrupt, fault, .. } = *self;
         let queue = self.queue(process);
         let (message, takes) = if completion.what == CompletionKind::Interrupted {
-            (queue.interrupts.begin(), interrupt)
+            let message = queue.interrupts.begin();
+            let is_fault = message.is_some_and(|message| matches!(message.data, Data::Fault(_)));
+            (message, if is_fault { fault } else { interrupt })
         } else {
             (queue.told.get_mut(&completion.of()).and_then(Told::begin), Picos(0))
         };
@@ -181,29 +192,33 @@ impl Messages {
         Picos(takes.0 + copy.0 * words)
     }
 
-    /// A process has seen what it was told of: if that is a message, it has copied it.
-    pub(super) fn seen(&mut self, cx: &mut ElanContext<'_>, process: u8, completion: &Completion) {
+    /// A process has seen what it was told of: if that is a message, it has copied it. It is a fault if it gives one.
+    pub(super) fn seen(
+        &mut self,
+        cx: &mut ElanContext<'_>,
+        process: u8,
+        completion: &Completion,
+    ) -> Option<Fault> {
         let quarter = self.slots.div_ceil(4);
         let queue = self.queue(process);
-        let Some(message) = queue.take(completion) else { return };
+        let message = queue.take(completion)?;
         let Message { copied, to, data, has_slot, .. } = message;
         let data = match data {
             Data::Bytes(data) => data,
             Data::At(byte) => cx.memory.read(Address { process, byte }, copied),
+            Data::Fault(fault) => return Some(*fault),
         };
         if let Some(data) = data {
             cx.memory.write(Address { process, byte: to }, &data);
         }
-        if !has_slot {
-            return;
-        }
         let queue = self.queue(process);
-        queue.seen += 1;
+        queue.seen += u32::from(has_slot);
         if queue.seen >= quarter {
             let slots = std::mem::take(&mut queue.seen);
             let there = cx.bus.write(cx.at, POINTER);
             cx.ask(there, ElanEvent::Emptied(process, slots));
         }
+        None
     }
 
     /// The NIC knows of more free slots.

@@ -88,7 +88,7 @@
 //!     free when that of point 5 is, without a word to the process. The operations of a block are numbered from 2^63 on, in
 //!     the order in which blocks are copied, and go on with the story of the data that were there last.
 //!
-//! The thread processor: points 18 to 26, in the header of `thread`.
+//! The thread processor: points 18 to 26, in the header of `thread`. Faults and errors: points 27 to 31, in that of `system`.
 //!
 //! What comes of something in no time comes at once, before whatever else has that date; what takes a time that is none is due
 //! at that date like anything else. Where several things come of one, they come in the order in which the points above name
@@ -98,7 +98,9 @@ mod command;
 mod dma;
 mod event;
 mod message;
+mod on_a_bus;
 mod receive;
+mod system;
 mod theory;
 mod thread;
 
@@ -106,26 +108,25 @@ use crate::Place;
 use crate::host::atc::{Atc, AtcCounts, AtcSettings, Look, Page};
 use crate::host::memory::Address;
 use crate::host::pci_x::PciXSettings;
-use crate::host::program::{Completion, CompletionKind, CountedEvent, Operation, Submission, Verb};
+use crate::host::program::{Completion, CompletionKind, CountedEvent, Setup};
 use crate::host::story::Story;
 use crate::host::thread::{Thread, ThreadFault};
 use crate::host::transfer::{Carries, Content, Departures, Header, Job};
-use crate::host::{
-    Context, Device, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs, Seen,
-};
+use crate::host::{Context, Device, HostSettings, Post, Posting, Seen};
 use command::Commands;
 use dma::Dma;
 use event::Counted;
+use flitway_engine::Picos;
 use flitway_engine::random::{Purpose, Stream};
-use flitway_engine::{Clock, Picos};
-use flitway_fabric::chip::Offers;
-use flitway_fabric::{Delivery, NicPorts};
+use flitway_fabric::Delivery;
 use flitway_wiring::{NodeId, RailId};
-use message::{Firing, Messages, Sending, Verdict};
+use message::{Firing, Message, Messages, Sending, Verdict};
 use receive::{Incoming, Receive};
 use std::collections::BTreeMap;
+use system::{Fault, System};
 use thread::{Item, Threads};
 
+pub use system::{ENTRY, INTERRUPT};
 pub use thread::{REFUSALS, ThreadSettings};
 
 /// Bytes of the commands of a packet beside its data: to begin it, what is done at the destination, the address there, and
@@ -199,8 +200,10 @@ pub struct ElanSettings {
     pub interrupt: Picos,
     /// A translation buffer: there are two.
     pub tlb: AtcSettings,
-    /// The time to find a translation in the hash table.
+    /// The time to find a translation in the hash table, or that there is none.
     pub walk: Picos,
+    /// The time in which a processor deals with a fault of a translation.
+    pub fault: Picos,
     /// The most data of a packet in bytes: a power of two, and no more than a page.
     pub mtu: u32,
 }
@@ -218,8 +221,8 @@ pub enum ElanEvent {
     Room(u8, u32),
     /// A descriptor is in the run queue of the DMA engine.
     Runs(Job),
-    /// The prefetcher begins to read.
-    Begins(Job),
+    /// The prefetcher begins to read, behind so many bytes.
+    Begins(Job, u64),
     /// A packet reaches the NIC port.
     Hand(Outbound),
     /// A send that has been refused reaches the NIC port again.
@@ -246,8 +249,10 @@ pub enum ElanEvent {
     Acts,
     /// The NIC has been told that so many slots of a process are free.
     Emptied(u8, u32),
-    /// A translation has been found.
+    /// A walk for a translation is over.
     Found(Side, Page),
+    /// The driver has told the NIC what becomes of a fault.
+    Handled(Box<Fault>),
 }
 
 /// A command.
@@ -353,6 +358,12 @@ pub struct ElanCounts {
     pub given_up: u64,
     /// Threads that could not go on.
     pub faults: u64,
+    /// Faults of translations, by [`Side`].
+    pub page_faults: [u64; 2],
+    /// Of those, faults of addresses that are not valid.
+    pub illegal: u64,
+    /// Commands dropped, as their queue is in error.
+    pub commands_dropped: u64,
 }
 
 /// Elan4.
@@ -365,6 +376,7 @@ pub struct Elan4 {
     messages: Messages,
     counted: Counted,
     threads: Threads,
+    system: System,
     /// By [`Side`].
     tlbs: [Atc<Waiter>; 2],
     lanes: Stream,
@@ -388,6 +400,7 @@ impl Elan4 {
             messages: Messages::new(settings, processes),
             counted: Counted::new(processes),
             threads: Threads::new(processes, settings.slots),
+            system: System::new(processes),
             tlbs: [Atc::new(settings.tlb), Atc::new(settings.tlb)],
             lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
             under_way: BTreeMap::new(),
@@ -447,14 +460,16 @@ impl Elan4 {
         waiter: impl FnOnce() -> Waiter,
     ) -> Look {
         let look = self.tlbs[side as usize].look(page, waiter);
-        if look == (Look::Miss { reads: true }) {
-            cx.ask(self.after(cx, self.settings.walk), ElanEvent::Found(side, page));
-        }
+        let reads = look == Look::Miss { reads: true };
+        self.walk(cx, side, reads.then_some(page));
         look
     }
 
-    /// A translation has been found.
+    /// A walk is over: the translation has been found, or there is none.
     fn found(&mut self, cx: &mut ElanContext<'_>, side: Side, page: Page) {
+        if !self.system.has(page, self.settings.tlb.page) {
+            return self.fault(cx, side, page);
+        }
         let (waiters, next) = self.tlbs[side as usize].fill(page);
         for waiter in waiters {
             match waiter {
@@ -462,7 +477,12 @@ impl Elan4 {
                 Waiter::Write(write) => self.write(cx, *write),
             }
         }
-        if let Some(page) = next {
+        self.walk(cx, side, next);
+    }
+
+    /// The translation of a page is sought, if there is one to be.
+    fn walk(&self, cx: &mut ElanContext<'_>, side: Side, page: Option<Page>) {
+        if let Some(page) = page {
             cx.ask(self.after(cx, self.settings.walk), ElanEvent::Found(side, page));
         }
     }
@@ -482,67 +502,6 @@ impl Command {
     }
 }
 
-impl OnABus for ElanSettings {
-    fn most(&self, verb: Verb) -> (u64, &'static str) {
-        match verb {
-            Verb::Send | Verb::Thread => (self.sten_packet.into(), "nic.sten.packet"),
-            _ => (TRANSFER, "[assumed]"),
-        }
-    }
-
-    fn ways(&self, verb: Verb) -> &'static [Submission] {
-        match verb {
-            Verb::Put => &[Submission::Sten, Submission::Dma],
-            Verb::Get | Verb::Send | Verb::Thread => &[Submission::Sten],
-            Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Control | Verb::Event => &[],
-        }
-    }
-
-    fn has_threads(&self) -> bool {
-        true
-    }
-
-    fn misses(&self, rails: u32, offers: &Offers) -> Option<&'static str> {
-        match offers.answers {
-            _ if rails > 1 => Some("an Elan4 has one link, and the machine several rails"),
-            None => {
-                Some("an Elan4 waits for answers to its packets, and the switches of this machine give none")
-            }
-            Some(_) => None,
-        }
-    }
-
-    fn ports(&self) -> NicPorts {
-        NicPorts::Answering
-    }
-
-    fn queues(&self, _: Submission) -> u32 {
-        QUEUES
-    }
-
-    fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts {
-        let settings = *self;
-        let nic = move |place, processes| Elan4::new(&settings, place, processes);
-        Hosts::of(self.host, nodes, (clock, idle), programs, nic)
-    }
-
-    fn chains(&self, operation: &Operation) -> Result<(), &'static str> {
-        event::may_start(self, operation)
-    }
-
-    fn chain_seen_at(&self, operation: &Operation, links: u32, network: Network<'_>) -> Option<Picos> {
-        theory::seen_at(self, operation, links, network)
-    }
-
-    fn matched_seen_at(&self, send: &Operation, before: u32, network: Network<'_>) -> Option<Picos> {
-        theory::matched_seen_at(self, send, before, network)
-    }
-
-    fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {
-        theory::seen_at(self, operation, 1, network)
-    }
-}
-
 impl Device for Elan4 {
     type Bus = PciXSettings;
     type Event = ElanEvent;
@@ -559,20 +518,21 @@ impl Device for Elan4 {
         }
     }
 
+    fn admit(&mut self, process: u8, setup: Setup) {
+        self.system.admit(process, setup);
+    }
+
     fn handle(&mut self, cx: &mut ElanContext<'_>, event: ElanEvent) {
         match event {
             ElanEvent::Burst(process, bytes, commands) => command::burst(cx, process, bytes, commands),
-            ElanEvent::Queued(process, commands) => {
-                self.commands.queued(process, commands);
-                self.work(cx);
-            }
+            ElanEvent::Queued(process, commands) => self.queued(cx, process, commands),
             ElanEvent::Ready => {
                 self.commands.free();
                 self.work(cx);
             }
             ElanEvent::Room(process, bytes) => self.commands.has_room(cx, process, bytes),
             ElanEvent::Runs(job) => self.runs(cx, job),
-            ElanEvent::Begins(job) => self.begins(cx, job),
+            ElanEvent::Begins(job, first) => self.begins(cx, job, first),
             ElanEvent::Hand(packet) => self.hand(cx, &packet),
             ElanEvent::Again(sending) => self.send_again(cx, *sending),
             ElanEvent::Say(to, verdict) => self.say(cx, to, verdict),
@@ -587,6 +547,7 @@ impl Device for Elan4 {
             ElanEvent::Item(process, item) => self.append_item(cx, process, *item),
             ElanEvent::Turn => self.turn(cx),
             ElanEvent::Acts => self.acts(cx),
+            ElanEvent::Handled(fault) => self.handled(cx, *fault),
         }
     }
 
@@ -621,7 +582,9 @@ impl Device for Elan4 {
     }
 
     fn seen(&mut self, cx: &mut ElanContext<'_>, process: u8, completion: &Completion) -> Seen {
-        self.messages.seen(cx, process, completion);
+        if let Some(fault) = self.messages.seen(cx, process, completion) {
+            self.driver_answers(cx, fault);
+        }
         if completion.what == CompletionKind::Interrupted { Seen::Library } else { Seen::Program }
     }
 
@@ -645,6 +608,7 @@ impl Device for Elan4 {
             self.counts;
         let ElanCounts { again, switches, counted, refused_by_threads, dropped, given_up, faults, .. } =
             self.counts;
+        let ElanCounts { page_faults, illegal, commands_dropped, .. } = self.counts;
         let [of_dma, of_input] = self.tlbs.each_ref().map(Atc::counts);
         let AtcCounts { hits, misses, replaced } = AtcCounts {
             hits: of_dma.hits + of_input.hits,
@@ -672,6 +636,10 @@ impl Device for Elan4 {
             ("translations in the TLBs", hits),
             ("translations sought in SDRAM", misses),
             ("translations replaced", replaced),
+            ("faults of pages that the DMA engine reads", page_faults[Side::Dma as usize]),
+            ("faults of pages that the input processor writes", page_faults[Side::Input as usize]),
+            ("of those, faults of addresses that are not valid", illegal),
+            ("commands dropped, as their queue is in error", commands_dropped),
         ]
     }
 

@@ -38,7 +38,7 @@ pub(super) struct Write {
     header: Header,
     data: Option<Box<[u8]>>,
     /// Bytes of the input buffer that they have.
-    payload: u32,
+    pub(super) payload: u32,
 }
 
 impl Receive {

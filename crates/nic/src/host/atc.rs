@@ -105,15 +105,19 @@ impl<W> Atc<W> {
         self.counts.misses += 1;
         let waiters = self.waiting.entry(page).or_default();
         waiters.push(waiter());
-        if waiters.len() > 1 {
-            return Look::Miss { reads: false };
-        }
-        if self.reading == self.settings.misses {
+        let is_first = waiters.len() == 1;
+        Look::Miss { reads: is_first && self.seek(page) }
+    }
+
+    /// The translation of `page`, which something waits for, is to be read: whether now.
+    pub(crate) fn seek(&mut self, page: Page) -> bool {
+        let reads = self.reading < self.settings.misses;
+        if reads {
+            self.reading += 1;
+        } else {
             self.queue.push_back(page);
-            return Look::Miss { reads: false };
         }
-        self.reading += 1;
-        Look::Miss { reads: true }
+        reads
     }
 
     /// The translation of `page` has been read: who waited for it, and the page to be read next.
@@ -125,11 +129,22 @@ impl<W> Atc<W> {
             self.counts.replaced += 1;
         }
         pages.push(page);
+        let next = self.next();
+        (self.forget(page), next)
+    }
+
+    /// A read is over: the page to be read next.
+    pub(crate) fn next(&mut self) -> Option<Page> {
         let next = self.queue.pop_front();
         if next.is_none() {
             self.reading -= 1;
         }
-        (self.waiting.remove(&page).unwrap_or_default(), next)
+        next
+    }
+
+    /// Nothing waits for the translation of `page` any more: who did.
+    pub(crate) fn forget(&mut self, page: Page) -> Vec<W> {
+        self.waiting.remove(&page).unwrap_or_default()
     }
 
     /// Whether nothing waits for a translation.

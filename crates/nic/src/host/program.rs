@@ -41,6 +41,8 @@ pub struct Setup {
     pub valid: Option<Box<[Range<u64>]>>,
     /// Its operations name physical addresses, which need no translation and are not checked.
     pub is_physical: bool,
+    /// The NIC gets translations of its pages when it faults on them, and none before.
+    pub is_on_demand: bool,
     /// How it finds out what comes.
     pub waits: Waits,
 }

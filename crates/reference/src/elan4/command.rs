@@ -104,6 +104,8 @@ pub(super) struct Queue {
     /// Since when it has been passed over, if it is, and for how long it was before.
     waits_since: Option<u64>,
     waited: u64,
+    /// Its commands are dropped.
+    pub(super) is_in_error: bool,
 }
 
 impl Queue {
@@ -116,6 +118,11 @@ impl Queue {
         self.waited + self.waits_since.map_or(0, |since| at.0 - since)
     }
 
+    /// It is passed over no longer.
+    pub(super) fn goes_on(&mut self, at: Picos) {
+        self.waited += self.waits_since.take().map_or(0, |since| at.0 - since);
+    }
+
     /// Whether its first command is a packet, for which too many have not been answered.
     fn is_passed_over(&self, window: u32) -> bool {
         let first_is_packet = self.commands.first().is_some_and(|it| matches!(it.order, Order::Packet(_)));
@@ -126,8 +133,18 @@ impl Queue {
 impl Host {
     /// Commands are in the queue of a process.
     pub(super) fn queued(&mut self, process: u8, commands: Vec<Command>) {
-        self.queues[usize::from(process)].commands.extend(commands);
+        let queue = &mut self.queues[usize::from(process)];
+        if queue.is_in_error {
+            return self.drop_commands(process, &commands);
+        }
+        queue.commands.extend(commands);
         self.take_command();
+    }
+
+    /// Commands of a queue in error are dropped, and their room is free.
+    pub(super) fn drop_commands(&mut self, process: u8, commands: &[Command]) {
+        self.counts.commands_dropped += commands.len() as u64;
+        self.is_free(process.into(), commands.iter().map(|command| command.bytes).sum());
     }
 
     pub(super) fn command_done(&mut self) {
@@ -194,10 +211,10 @@ impl Host {
 
     /// A packet that STEN made of so many bytes has been answered.
     pub(super) fn sten_answered(&mut self, place: usize, bytes: u32) {
-        let at = self.around.at.0;
+        let at = self.around.at;
         let queue = &mut self.queues[place];
         queue.unanswered -= 1;
-        queue.waited += queue.waits_since.take().map_or(0, |since| at - since);
+        queue.goes_on(at);
         self.take_command();
         self.is_free(place, bytes);
         self.take_command();

@@ -12,6 +12,8 @@ pub(super) struct Descriptor {
     pub(super) what: What,
     pub(super) node: NodeId,
     pub(super) bytes: u64,
+    /// Data that have been asked for before, when it was put off.
+    pub(super) first: u64,
     /// Where the data are in this node, and where they go in the other.
     pub(super) from: Address,
     pub(super) to: Address,
@@ -42,6 +44,8 @@ pub(super) struct Assembly {
     to_come: u64,
     there: Vec<(u64, Story)>,
     packed: u64,
+    /// Those that will be: fewer than all if the rest has been put off.
+    until: u64,
 }
 
 impl Host {
@@ -49,19 +53,37 @@ impl Host {
     pub(super) fn runs(&mut self, descriptor: Descriptor) {
         self.counts.descriptors[0] += 1;
         self.counts.descriptors[1] += u64::from(descriptor.what == What::Answer);
+        self.runs_again(descriptor);
+    }
+
+    /// The rest of one that was put off is in the run queue.
+    pub(super) fn runs_again(&mut self, descriptor: Descriptor) {
         self.run_queue.push(descriptor);
         self.take_descriptor();
     }
 
+    /// The prefetcher does without the page that it waits for: what it puts off.
+    pub(super) fn put_off(&mut self) -> Descriptor {
+        let prefetch = self.prefetch.take().expect("what it waits for is of what it has");
+        let assembly = self.assemblies.last_mut().expect("its descriptor has an assembler");
+        assembly.until = prefetch.asked;
+        if assembly.packed == assembly.until {
+            self.assemblies.pop();
+        }
+        Descriptor { first: prefetch.asked, ..prefetch.descriptor }
+    }
+
     /// The prefetcher takes a descriptor, if it has none and an assembler is free.
-    fn take_descriptor(&mut self) {
+    pub(super) fn take_descriptor(&mut self) {
         let assembler_is_free = self.assemblies.len() < self.settings.assemblers as usize;
         if self.prefetch.is_some() || !assembler_is_free || self.run_queue.is_empty() {
             return;
         }
         let descriptor = self.run_queue.remove(0);
-        self.assemblies.push(Assembly { descriptor, to_come: 0, there: Vec::new(), packed: 0 });
-        self.prefetch = Some(Prefetch { descriptor, has_begun: false, asked: 0, page: None, waits: false });
+        let Descriptor { first, bytes: until, .. } = descriptor;
+        self.assemblies.push(Assembly { descriptor, to_come: 0, there: Vec::new(), packed: first, until });
+        self.prefetch =
+            Some(Prefetch { descriptor, has_begun: false, asked: first, page: None, waits: false });
         self.around.ask(self.around.after(self.settings.start), Due::Begins);
     }
 
@@ -167,7 +189,7 @@ impl Host {
                 tells_left,
                 story,
             };
-            if assembly.packed == of {
+            if assembly.packed == assembly.until {
                 self.assemblies.remove(place);
             }
             self.in_port += 1;

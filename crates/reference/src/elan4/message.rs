@@ -1,6 +1,8 @@
 //! Sends, input queues, and what NICs say of messages.
 
-use super::{Address, CompletionKind, Content, Due, Header, Host, Name, Outbound, Unit, completion};
+use super::{
+    Address, CompletionKind, Content, Due, Header, Host, Name, Outbound, PageFault, Unit, completion,
+};
 use flitway_engine::Picos;
 use flitway_nic::elan4::{POINTER, REFUSALS};
 
@@ -21,6 +23,8 @@ pub(super) enum Found {
     Moved { to: u64, from: u64, bytes: u64 },
     /// Data that have come by an interrupt.
     Interrupt { to: u64, data: Vec<u8> },
+    /// A page without a translation, for the driver.
+    Fault(Box<PageFault>),
 }
 
 impl Found {
@@ -34,6 +38,7 @@ impl Found {
         match self {
             Found::Message { bytes, .. } | Found::Moved { bytes, .. } => *bytes,
             Found::Interrupt { data, .. } => data.len() as u64,
+            Found::Fault(_) => 0,
         }
     }
 }
@@ -107,6 +112,7 @@ impl Host {
                 }
                 return;
             }
+            Found::Fault(fault) => return self.driver_answers(*fault),
             Found::Interrupt { to, data } => return self.around.memory.write(own(to), &data),
             Found::Message { to, data, .. } => (to, data),
         };

@@ -11,6 +11,7 @@ mod event;
 mod message;
 mod processor;
 mod receive;
+mod system;
 mod thread;
 
 use crate::host::model::{Around, Model, Modelled};
@@ -32,6 +33,7 @@ use flitway_wiring::{NodeId, RailId};
 use message::{Found, InputQueue, Send};
 use processor::{Burst, Processor};
 use receive::{Arrived, Write};
+use system::PageFault;
 use thread::{Item, ThreadProcessor};
 
 /// What a packet says.
@@ -167,8 +169,10 @@ enum Due {
     ThreadTaken,
     /// That comes to the end of a run.
     ThreadActs,
-    /// A translation has been found.
-    PageFound(Side, Page),
+    /// A walk for a translation is over.
+    WalkDone(Side, Page),
+    /// The NIC has what the driver has written about a fault.
+    DriverHasAnswered(PageFault),
 }
 
 /// A host with its NIC and its programs.
@@ -218,6 +222,8 @@ struct Host {
     threads: ThreadProcessor,
     /// By side.
     tlbs: [Translations<Waiter>; 2],
+    /// Pages whose translation the driver has given.
+    given: Vec<Page>,
     counts: ElanCounts,
 }
 
@@ -261,6 +267,7 @@ pub fn host(
         sends: Vec::new(),
         threads: ThreadProcessor::new(threads, settings.slots),
         tlbs: [Translations::new(&settings.tlb), Translations::new(&settings.tlb)],
+        given: Vec::new(),
         counts: ElanCounts::default(),
     };
     (0..processes).for_each(|process| host.around.ask(Picos(0), Due::Free(process as u8)));
@@ -330,12 +337,21 @@ impl Host {
 
     /// `waiter` waits for a page that is not in the TLB of `side`.
     fn wait_for(&mut self, side: Side, page: Page, waiter: Waiter) {
-        if self.tlbs[side as usize].wait_for(page, waiter) {
-            self.around.ask(self.around.after(self.settings.walk), Due::PageFound(side, page));
+        let seeks = self.tlbs[side as usize].wait_for(page, waiter);
+        self.seek(side, seeks.then_some(page));
+    }
+
+    /// A walk begins, if there is a page to be sought.
+    fn seek(&mut self, side: Side, page: Option<Page>) {
+        if let Some(page) = page {
+            self.around.ask(self.around.after(self.settings.walk), Due::WalkDone(side, page));
         }
     }
 
-    fn page_found(&mut self, side: Side, page: Page) {
+    fn walk_done(&mut self, side: Side, page: Page) {
+        if !self.is_translated(page) {
+            return self.page_is_missing(side, page);
+        }
         let (waiters, next) = self.tlbs[side as usize].found(page);
         for waiter in waiters {
             match waiter {
@@ -343,9 +359,7 @@ impl Host {
                 Waiter::Input(write) => self.write(*write),
             }
         }
-        if let Some(next) = next {
-            self.around.ask(self.around.after(self.settings.walk), Due::PageFound(side, next));
-        }
+        self.seek(side, next);
     }
 }
 
@@ -392,7 +406,8 @@ impl Model for Host {
             Due::Item(process, item) => self.item(process, item),
             Due::ThreadTaken => self.thread_taken(),
             Due::ThreadActs => self.thread_acts(),
-            Due::PageFound(side, page) => self.page_found(side, page),
+            Due::WalkDone(side, page) => self.walk_done(side, page),
+            Due::DriverHasAnswered(fault) => self.driver_has_answered(fault),
         }
     }
 
@@ -440,6 +455,10 @@ impl Model for Host {
                 ("translations in the TLBs", of_tlbs(|tlb| tlb.counts.hits)),
                 ("translations sought in SDRAM", of_tlbs(|tlb| tlb.counts.misses)),
                 ("translations replaced", of_tlbs(|tlb| tlb.counts.replaced)),
+                ("faults of pages that the DMA engine reads", self.counts.page_faults[0]),
+                ("faults of pages that the input processor writes", self.counts.page_faults[1]),
+                ("of those, faults of addresses that are not valid", self.counts.illegal),
+                ("commands dropped, as their queue is in error", self.counts.commands_dropped),
             ],
             full: vec![
                 ("command processor", self.command_busy),
@@ -467,7 +486,6 @@ impl Model for Host {
             && self.assemblies.is_empty()
             && self.in_port == 0
             && self.under_way.is_empty()
-            && self.answered.is_empty()
             && self.arrived.is_empty()
             && self.written.is_empty()
             && self.events.is_empty()

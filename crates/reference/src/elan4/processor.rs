@@ -95,7 +95,10 @@ impl Host {
     fn is_interrupted(&mut self, process: u8, mut completion: Completion, found: Option<Found>) {
         let at = self.around.at;
         let words = found.as_ref().map_or(0, Found::copied).div_ceil(WORD.into());
-        let takes = self.settings.interrupt.0 + words * self.settings.copy.0;
+        let takes = match found {
+            Some(Found::Fault(_)) => self.settings.fault.0,
+            _ => self.settings.interrupt.0 + words * self.settings.copy.0,
+        };
         let processor = self.processor(process);
         let begins = at.max(processor.interrupts_end);
         let ends = Picos(begins.0 + takes);
@@ -280,6 +283,7 @@ impl Descriptor {
             what: What::Put,
             node: operation.node,
             bytes: operation.bytes,
+            first: 0,
             from: operation.local(name.1),
             to: operation.remote(),
             tells_left: operation.tells_left,

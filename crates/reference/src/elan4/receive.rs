@@ -19,6 +19,13 @@ pub(super) struct Arrived {
 #[derive(Debug)]
 pub(super) struct Write(Content);
 
+impl Write {
+    /// Bytes of the input buffer that it has.
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.header.bytes
+    }
+}
+
 impl Host {
     /// A packet is in the NIC port.
     pub(super) fn arrive(&mut self, delivery: &Delivery, mut content: Content) {
@@ -91,6 +98,7 @@ impl Host {
             what: What::Answer,
             node: name.0,
             bytes,
+            first: 0,
             from: to,
             to: back,
             tells_left: false,

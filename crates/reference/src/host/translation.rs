@@ -56,10 +56,13 @@ impl<W> Translations<W> {
 
     /// `waiter` waits for a page that is not there: whether that is to be sought now.
     pub(crate) fn wait_for(&mut self, page: Page, waiter: W) -> bool {
+        let others_wait = self.waiting.iter().any(|(of, _)| *of == page);
         self.waiting.push((page, waiter));
-        if self.sought.contains(&page) || self.queue.contains(&page) {
-            return false;
-        }
+        !others_wait && self.seek(page)
+    }
+
+    /// A page that is waited for is to be sought: whether now.
+    pub(crate) fn seek(&mut self, page: Page) -> bool {
         if self.sought.len() == self.settings.misses as usize {
             self.queue.push(page);
             return false;
@@ -70,7 +73,6 @@ impl<W> Translations<W> {
 
     /// The translation of `page` is there: who has waited for it, and the page that is to be sought next.
     pub(crate) fn found(&mut self, page: Page) -> (Vec<W>, Option<Page>) {
-        self.sought.retain(|&it| it != page);
         let ways = self.settings.ways as usize;
         let set = self.set(page);
         if set.len() == ways {
@@ -78,11 +80,23 @@ impl<W> Translations<W> {
             self.counts.replaced += 1;
         }
         self.set(page).push(page);
+        let next = self.given_up(page);
+        (self.leave(page), next)
+    }
+
+    /// `page` is not sought any more: the page that is to be sought next.
+    pub(crate) fn given_up(&mut self, page: Page) -> Option<Page> {
+        self.sought.retain(|&it| it != page);
+        let next = (!self.queue.is_empty()).then(|| self.queue.remove(0));
+        self.sought.extend(next);
+        next
+    }
+
+    /// Nothing waits for `page` any more: what has.
+    pub(crate) fn leave(&mut self, page: Page) -> Vec<W> {
         let (done, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.waiting).into_iter().partition(|(of, _)| *of == page);
         self.waiting = waiting;
-        let next = (!self.queue.is_empty()).then(|| self.queue.remove(0));
-        self.sought.extend(next);
-        (done.into_iter().map(|(_, waiter)| waiter).collect(), next)
+        done.into_iter().map(|(_, waiter)| waiter).collect()
     }
 }

@@ -235,6 +235,10 @@ impl Case {
                 if !are_apart && !dice.one_in(3) {
                     threads::add(dice, of, &mut plans);
                 }
+                let dice = &mut Dice { stream: Stream::new(seed, 1, Purpose::Test), ..*dice };
+                if dice.one_in(2) {
+                    elan4::protect(dice, of, &mut plans);
+                }
             }
             Nic::Nap(settings) => *settings = nap::divided(dice, *settings, &plans),
         }
@@ -308,6 +312,10 @@ impl Case {
     pub(crate) fn is_carried_out(&self, operation: &Operation, (node, process): (u32, u8)) -> Option<bool> {
         let own = self.setup(node, process)?;
         let other = self.setup(operation.node.0, operation.process)?;
+        if matches!(self.nic, Nic::Elan4(_)) && own.valid.is_some() {
+            // Its command queue may be in error by then.
+            return None;
+        }
         let has = |setup: &Setup, from: u64| {
             let is_in = |range: &Range<u64>| range.start <= from && from + operation.bytes <= range.end;
             setup.valid.as_ref().is_none_or(|valid| valid.iter().any(is_in))
@@ -336,7 +344,8 @@ impl Case {
 
     /// Whether the system software has set up something for processes.
     pub(crate) fn is_protected(&self) -> bool {
-        self.plans.iter().flatten().any(|plan| plan.setup != Setup::default())
+        let has_all = |setup: &Setup| Setup { is_on_demand: false, ..setup.clone() } == Setup::default();
+        !self.plans.iter().flatten().all(|plan| has_all(&plan.setup))
     }
 
     /// The valid addresses of processes that have others too, by node and process, where no operation names physical ones.

@@ -165,6 +165,10 @@ settings! {
     /// Time to find a translation in the hash table in SDRAM.
     TLB_WALK = "nic.tlb.walk", time(), default("100 ns"), for OF_ELAN4, source("[assumed], two reads of SDRAM");
 
+    /// Time for which a processor is busy with a fault of its NIC: a page that the hash table has no translation of.
+    TLB_FAULT = "nic.tlb.fault", time(), default("5 us"), for OF_ELAN4,
+        source("[assumed], as an interrupt; qsnet2.txt \"Packet receipt\" (P-QS-060) says who deals with it");
+
     /// Whether the TLBs have all translations before the start, and so never miss.
     TLB_PRELOADED = "nic.tlb.preloaded", Kind::Flag, default(false), for OF_ELAN4, source("[assumed]");
 }
@@ -210,6 +214,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
         interrupt: time(&INTERRUPT)?,
         tlb,
         walk: time(&TLB_WALK)?,
+        fault: time(&TLB_FAULT)?,
         mtu: values.quantity_u32(&MTU)?,
     };
     let is_sound = check(values, &settings, findings);

@@ -9,7 +9,7 @@ use flitway_nic::host::HostSettings;
 use flitway_nic::host::atc::AtcSettings;
 use flitway_nic::host::bus::{BusSettings as _, Reference};
 use flitway_nic::host::pci_x::PciXSettings;
-use flitway_nic::host::program::{CountedEvent, Operation, Submission, Verb};
+use flitway_nic::host::program::{CountedEvent, Operation, Setup, Submission, Verb};
 use flitway_switch::SwitchSettings;
 use flitway_switch::elite::{AnswerSettings, WhenFull};
 use flitway_wiring::NodeId;
@@ -141,6 +141,7 @@ pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
             is_preloaded: dice.one_in(4),
         },
         walk: dice.time(),
+        fault: Picos(0),
         mtu,
     }
 }
@@ -185,6 +186,24 @@ pub(super) fn add_events(
                 }
                 plan.events.push(CountedEvent { count: dice.pick(&[1, 1, 2, 3]), then });
             }
+        }
+    }
+}
+
+/// Translations that are given on demand, and pages that are not valid. There are no events then, as blocks are not in pages.
+pub(super) fn protect(dice: &mut Dice, settings: &mut ElanSettings, plans: &mut [Vec<Plan>]) {
+    settings.tlb.is_preloaded = false;
+    settings.fault = Picos(dice.time().0 * dice.pick(&[1, 8, 30]));
+    let has_threads = plans.iter().flatten().any(|plan| plan.thread.is_some());
+    let [is_on_demand, checks] = [dice.one_in(2), !has_threads && dice.one_in(2)];
+    let page = settings.tlb.page;
+    for plan in plans.iter_mut().flatten() {
+        let first = page * dice.below(2);
+        let valid = (checks && dice.one_in(2)).then(|| [first..first + page * dice.below(4)].into());
+        plan.setup = Setup { valid, is_on_demand: is_on_demand && !dice.one_in(4), ..Setup::default() };
+        if checks {
+            plan.events.clear();
+            plan.start.iter_mut().chain(&mut plan.then).for_each(|operation| operation.event = None);
         }
     }
 }

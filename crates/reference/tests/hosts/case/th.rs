@@ -211,6 +211,7 @@ pub(super) fn protect(dice: &mut Dice, plans: &mut [Vec<Plan>]) {
             key: u32::from(keys && dice.one_in(3)),
             valid,
             is_physical: is_physical && dice.one_in(2),
+            is_on_demand: false,
             waits: if sleeps && dice.one_in(2) { Waits::Sleeping } else { Waits::Polling },
         };
         for operation in plan.start.iter_mut().chain(&mut plan.then) {
