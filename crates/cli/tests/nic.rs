@@ -212,6 +212,24 @@ fn interrupts_physical_addresses_and_buffers_are_shown() {
     }
 }
 
+/// Faults of pages cost time at both ends, and are counted.
+#[test]
+fn translations_on_demand_are_shown() {
+    let latency = |operation: &str| {
+        let result = json(&["run", "qsnet2-64", "--nic", operation, "--count", "10"]);
+        assert_valid(&result);
+        let nic = &result["points"][0]["nic"];
+        (nic["latency_ns"]["mean"].as_f64().expect("a number"), nic["translations"].clone())
+    };
+    let (before, none) = latency("put(0-1, by=dma)");
+    let (faults, said) = latency("put(0-1, by=dma, buffers=50, translations=on-demand)");
+    assert_eq!((none, said), (Value::Null, "on-demand".into()));
+    assert!(
+        faults > before + 5_000.0,
+        "two faults of 5 us for two buffers of 4 KiB in a page of 8 KiB: {faults} {before}"
+    );
+}
+
 /// What threads of Elan4 carry out, from a terminal and as an object.
 #[test]
 fn operations_of_threads_are_shown() {

@@ -35,6 +35,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("th-atc", include_str!("../../../experiments/th-atc.toml")),
         ("th-end-to-end", include_str!("../../../experiments/th-end-to-end.toml")),
         ("elan4-latency", include_str!("../../../experiments/elan4-latency.toml")),
+        ("elan4-faults", include_str!("../../../experiments/elan4-faults.toml")),
         ("elan4-matching", include_str!("../../../experiments/elan4-matching.toml")),
         ("elan4-collectives", include_str!("../../../experiments/elan4-collectives.toml")),
         ("nap-latency", include_str!("../../../experiments/nap-latency.toml")),

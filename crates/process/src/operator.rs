@@ -21,18 +21,22 @@ pub struct Manner {
     pub waits: Waits,
     /// They name physical addresses.
     pub is_physical: bool,
+    /// The NIC gets translations of their pages when it faults on them.
+    pub is_on_demand: bool,
     /// They have so many buffers, 1 at least, each at the beginning of a page of its own, and use one after the other.
     pub buffers: u32,
 }
 
 impl Manner {
-    /// Polling, virtual addresses, one buffer.
-    pub const USUAL: Manner = Manner { waits: Waits::Polling, is_physical: false, buffers: 1 };
+    /// Polling, virtual addresses, translations that are there, one buffer.
+    pub const USUAL: Manner =
+        Manner { waits: Waits::Polling, is_physical: false, is_on_demand: false, buffers: 1 };
 
-    /// Whether it needs what the system software sets up.
+    /// What the system software sets up for that.
     #[must_use]
-    pub fn is_of_setup(&self) -> bool {
-        self.is_physical || self.waits != Waits::Polling
+    pub fn setup(&self) -> Setup {
+        let Manner { waits, is_physical, is_on_demand, .. } = *self;
+        Setup { waits, is_physical, is_on_demand, ..Setup::default() }
     }
 }
 
@@ -223,8 +227,7 @@ impl Program for Operator {
     }
 
     fn setup(&self) -> Setup {
-        let Manner { waits, is_physical, .. } = self.settings.manner;
-        Setup { waits, is_physical, ..Setup::default() }
+        self.settings.manner.setup()
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -247,6 +247,30 @@ fn an_errant_process_reaches_nobody_and_holds_up_nobody() {
     assert!(last(&without) <= last(&beside), "{} {}", last(&without), last(&beside));
 }
 
+/// A process without a valid page: its transfers fail or are dropped, and those of the process beside it, through the same DMA
+/// engine, arrive no later.
+#[test]
+fn an_errant_process_breaks_its_own_queue_alone() {
+    let [allowed, errant] = [false, true].map(|errs| {
+        let case = Case::of_a_broken_queue(errs);
+        compare(&case).unwrap_or_else(|difference| panic!("{difference}"))
+    });
+    let dates = |outcome: &Outcome, process: usize| -> Vec<u64> {
+        outcome.nodes[1].seen[process].iter().map(|(at, _)| at.0).collect()
+    };
+    assert_eq!([&allowed, &errant].map(|outcome| dates(outcome, 1).len()), [40, 0]);
+    let [beside, without] = [&allowed, &errant].map(|outcome| dates(outcome, 0));
+    assert_eq!(without.len(), 40);
+    assert!(without[39] <= beside[39], "{} {}", without[39], beside[39]);
+    let told = errant.nodes[0].seen[1].iter();
+    let failed = told.filter(|(_, completion)| completion.what == CompletionKind::Failed).count() as u64;
+    let counts = &errant.nodes[0].counts.nic;
+    let counted = |name: &str| counts.iter().find(|(it, _)| *it == name).map(|(_, count)| *count);
+    let dropped = counted("commands dropped, as their queue is in error");
+    assert_eq!(counted("of those, faults of addresses that are not valid"), Some(failed));
+    assert!(failed > 0 && dropped == Some(40 - failed), "{failed} {dropped:?}");
+}
+
 /// What threads add up and gather is there, in order, on trees of all sizes, with the data in packets and by DMA.
 #[test]
 fn threads_reduce_and_gather_what_processes_have() {

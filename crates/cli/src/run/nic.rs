@@ -216,11 +216,12 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
 }
 
 /// How processes go about operations, where that is not as usual.
-fn in_manner(Manner { waits, is_physical, buffers }: Manner) -> String {
+fn in_manner(Manner { waits, is_physical, is_on_demand, buffers }: Manner) -> String {
     let sleeps = if waits == Waits::Sleeping { "processes sleep until an interrupt; " } else { "" };
     let physical = if is_physical { "physical addresses; " } else { "" };
     let buffers = if buffers > 1 { format!("{buffers} buffers in turn; ") } else { String::new() };
-    format!("{sleeps}{physical}{buffers}")
+    let demand = if is_on_demand { "translations on demand; " } else { "" };
+    format!("{sleeps}{physical}{demand}{buffers}")
 }
 
 /// How sends are matched.

@@ -112,7 +112,7 @@ use crate::host::program::{Completion, CompletionKind, CountedEvent, Setup};
 use crate::host::story::Story;
 use crate::host::thread::{Thread, ThreadFault};
 use crate::host::transfer::{Carries, Content, Departures, Header, Job};
-use crate::host::{Context, Device, HostSettings, Post, Posting, Seen};
+use crate::host::{Context, Device, HostSettings, OnABus as _, Post, Posting, Seen};
 use command::Commands;
 use dma::Dma;
 use event::Counted;
@@ -519,6 +519,7 @@ impl Device for Elan4 {
     }
 
     fn admit(&mut self, process: u8, setup: Setup) {
+        assert!(self.settings.takes(&setup), "that is of another NIC, or of TLBs that miss");
         self.system.admit(process, setup);
     }
 

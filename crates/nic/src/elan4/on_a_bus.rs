@@ -1,7 +1,7 @@
 //! What the settings of Elan4 say of it.
 
 use super::{Elan4, ElanSettings, QUEUES, TRANSFER, event, theory};
-use crate::host::program::{Operation, Submission, Verb};
+use crate::host::program::{Operation, Setup, Submission, Verb, Waits};
 use crate::host::{Hosts, IdleTimes, Network, OnABus, Programs};
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::NicPorts;
@@ -21,6 +21,13 @@ impl OnABus for ElanSettings {
             Verb::Get | Verb::Send | Verb::Thread => &[Submission::Sten],
             Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Control | Verb::Event => &[],
         }
+    }
+
+    fn takes(&self, setup: &Setup) -> bool {
+        let Setup { key, is_physical, waits, .. } = *setup;
+        let is_of_another = key != 0 || is_physical || waits != Waits::Polling;
+        let is_checked = setup.is_on_demand || setup.valid.is_some();
+        !(is_of_another || is_checked && self.tlb.is_preloaded)
     }
 
     fn has_threads(&self) -> bool {

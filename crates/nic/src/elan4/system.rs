@@ -4,7 +4,7 @@
 //! 27. **Faults.** The hash table has translations of all valid pages of a process from the start, or, where it has them *on
 //!     demand*, of each from when the driver has written it there. A page is valid if all of its addresses are, and if it is of
 //!     a process that is not there. When a walk finds no translation, an interrupt goes over the bus, of [`INTERRUPT`] bytes.
-//!     Then the TLB seeks the next page that is to be sought. A TLB that has all translations from the start does not fault.
+//!     Then the TLB seeks the next page that is to be sought. TLBs that have all translations from the start do not fault.
 //! 28. **The driver.** The processor of the process that has the page is interrupted, and deals with that for `fault`. If the
 //!     page is not valid and the DMA engine was to read it for a process of this node, the driver tells that process that its
 //!     operation has failed. Then it writes [`ENTRY`] bytes to the NIC. When they are there, and the page is valid, the hash
@@ -24,7 +24,7 @@
 
 use super::{Elan4, ElanContext, ElanEvent, Message, Side, Waiter};
 use crate::host::atc::Page;
-use crate::host::program::{Completion, CompletionKind, OperationId, Setup, Waits};
+use crate::host::program::{Completion, CompletionKind, OperationId, Setup};
 use crate::host::story::{Story, Unit};
 use crate::host::transfer::Job;
 use std::collections::BTreeSet;
@@ -57,12 +57,7 @@ impl System {
         System { setups: vec![Setup::default(); processes].into(), given: BTreeSet::new() }
     }
 
-    /// # Panics
-    /// If that is of another NIC.
     pub(super) fn admit(&mut self, process: u8, setup: Setup) {
-        let Setup { key, is_physical, waits, .. } = setup;
-        let is_of_another = key != 0 || is_physical || waits != Waits::Polling;
-        assert!(!is_of_another, "keys, physical addresses and sleep are those of another NIC");
         self.setups[usize::from(process)] = setup;
     }
 

@@ -1,6 +1,6 @@
 //! What the settings of a NIC on a bus say of it.
 
-use super::program::{Operation, Submission, Verb};
+use super::program::{Operation, Setup, Submission, Verb};
 use super::{Hosts, IdleTimes, Programs};
 use flitway_engine::{Clock, Picos};
 use flitway_fabric::NicPorts;
@@ -19,8 +19,12 @@ pub trait OnABus {
         false
     }
 
-    /// What it takes longer until a process has seen what comes, in an idle machine, if it sleeps; `None` if none can, nor name
-    /// physical addresses.
+    /// Whether the system software can set that up for a process.
+    fn takes(&self, setup: &Setup) -> bool {
+        *setup == Setup::default()
+    }
+
+    /// What it takes longer until a process has seen what comes, in an idle machine, if it sleeps; `None` if none can.
     fn wakes_in(&self) -> Option<Picos> {
         None
     }

@@ -541,6 +541,10 @@ impl OnABus for ThSettings {
         true
     }
 
+    fn takes(&self, setup: &Setup) -> bool {
+        !setup.is_on_demand
+    }
+
     fn wakes_in(&self) -> Option<Picos> {
         Some(theory::wakes_in(self))
     }
@@ -570,6 +574,7 @@ impl Device for Th {
     }
 
     fn admit(&mut self, process: u8, setup: Setup) {
+        assert!(self.settings.takes(&setup), "translations on demand are those of another NIC");
         self.system.admit(process, setup);
     }
 

@@ -230,16 +230,7 @@ impl Case {
             // What is reliable and illegal is never done, and patient ends would try for ever.
             Nic::Th(_) if !(are_apart && is_reliable) && dice.one_in(2) => th::protect(dice, &mut plans),
             Nic::Th(_) => {}
-            Nic::Elan4(of) => {
-                elan4::add_events(dice, of, &mut plans, are_apart.then_some(&mut next));
-                if !are_apart && !dice.one_in(3) {
-                    threads::add(dice, of, &mut plans);
-                }
-                let dice = &mut Dice { stream: Stream::new(seed, 1, Purpose::Test), ..*dice };
-                if dice.one_in(2) {
-                    elan4::protect(dice, of, &mut plans);
-                }
-            }
+            Nic::Elan4(of) => elan4::add(dice, of, &mut plans, are_apart.then_some(&mut next), seed),
             Nic::Nap(settings) => *settings = nap::divided(dice, *settings, &plans),
         }
         let cycles = dice.cycles();

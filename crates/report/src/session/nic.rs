@@ -389,7 +389,7 @@ impl Session {
         if is_reliable && !nic.has_reliable() {
             return Err(NicMisfit::NotReliable);
         }
-        if choice.manner.is_of_setup() && nic.wakes_in().is_none() {
+        if !nic.takes(&choice.manner.setup()) {
             return Err(NicMisfit::NoSetup(choice.manner));
         }
         // What threads do not send with a message they have the DMA engine send.
@@ -573,6 +573,8 @@ impl Session {
         }
         let operation = operators(choice).operation(0, 0, 0);
         match choice.chain {
+            // Which faults an operation meets depends on those before it.
+            _ if choice.manner.is_on_demand => None,
             1 if choice.manner.waits == Waits::Sleeping => {
                 let seen = self.on_a_bus().seen_at(&operation, &network)?;
                 Some(Picos(seen.0 + self.on_a_bus().wakes_in()?.0))

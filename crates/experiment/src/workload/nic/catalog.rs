@@ -89,6 +89,15 @@ const ADDRESSES: Parameter = Parameter {
           the system software may. Source: mechanisms.md 2.6.",
 };
 
+const TRANSLATIONS: Parameter = Parameter {
+    name: "translations",
+    expected: "`before` or `on-demand`",
+    default: Some("before"),
+    doc: "When a NIC gets the translations of pages: `before` the start, or on an Elan4 `on-demand`: it faults on a page that it uses \
+          for the first time, and the processor of the process whose page that is gives the translation (`nic.tlb.fault`). With `buffers` \
+          each operation can be the first in its page. Source: qsnet2.txt \"Packet receipt\" (P-QS-060).",
+};
+
 const BUFFERS: Parameter = Parameter {
     name: "buffers",
     expected: "a number from 1 to 4000000, without `chain` or `match`",
@@ -171,7 +180,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen the event that all data are there. On TH Express-2 a put of up to `nic.immediate` has its data in the \
                           descriptor. Source: th-express-2.txt section 4.2.2; dawning5000.txt section 3.2, the MSG channel.",
-                parameters: &[NODES, QUEUE, BY, RELIABLE, CHAIN, WAIT, ADDRESSES, BUFFERS],
+                parameters: &[NODES, QUEUE, BY, RELIABLE, CHAIN, WAIT, ADDRESSES, TRANSLATIONS, BUFFERS],
             },
             |choice| operation(Verb::Put, choice),
         ),
@@ -183,7 +192,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the caller has seen \
                           the event that all data are there. The other node's processor has no part in it. Source: \
                           th-express-2.txt section 4.2.2.",
-                parameters: &[NODES, QUEUE, BY, RELIABLE, WAIT, ADDRESSES, BUFFERS],
+                parameters: &[NODES, QUEUE, BY, RELIABLE, WAIT, ADDRESSES, TRANSLATIONS, BUFFERS],
             },
             |choice| operation(Verb::Get, choice),
         ),
@@ -198,7 +207,19 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                           the input queue of the other process, which has copied it then; one that finds the queue full is refused, and \
                           sent again (qsnet2.txt \"Input queues\"). With \
                           `match=1` its thread processor gives it to the receive that its process has posted.",
-                parameters: &[NODES, QUEUE, BY, RELIABLE, MATCH, UNEXPECTED, LATE, WAIT, ADDRESSES, BUFFERS],
+                parameters: &[
+                    NODES,
+                    QUEUE,
+                    BY,
+                    RELIABLE,
+                    MATCH,
+                    UNEXPECTED,
+                    LATE,
+                    WAIT,
+                    ADDRESSES,
+                    TRANSLATIONS,
+                    BUFFERS,
+                ],
             },
             |choice| operation(Verb::Send, choice),
         ),
@@ -429,11 +450,17 @@ fn manner(choice: &Choice) -> Result<Manner, ChoiceError> {
         "physical" => Some(true),
         _ => None,
     })?;
+    let is_on_demand = choice.taken(&TRANSLATIONS, |text| match text {
+        "before" => Some(false),
+        "on-demand" => Some(true),
+        _ => None,
+    })?;
     let buffers =
         choice.taken(&BUFFERS, |text| text.parse().ok().filter(|it| (1..=4_000_000).contains(it)))?;
     Ok(Manner {
         waits: waits.unwrap_or_default(),
         is_physical: is_physical.unwrap_or_default(),
+        is_on_demand: is_on_demand.unwrap_or_default(),
         buffers: buffers.unwrap_or(1),
     })
 }

@@ -14,7 +14,9 @@ use flitway_machine::units;
 use flitway_report::faults::FaultsResult;
 use flitway_report::measure::Progress;
 use flitway_report::session::Session;
-use flitway_report::session::nic::{CollectiveKind, GroupChoice, NicChoice, NicMisfit, NicResult, NicRun};
+use flitway_report::session::nic::{
+    CollectiveKind, GroupChoice, Manner, NicChoice, NicMisfit, NicResult, NicRun,
+};
 use flitway_workload::catalog::quoted;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -95,11 +97,11 @@ pub type NicTask = Task<NicRun>;
 
 impl NicWorkload {
     /// How many come before those that count, for each process. A stream is what it is when as many are under way as there
-    /// will be, and a buffer when it has been used before.
+    /// will be, and a buffer when it has been used before, but for translations that are given on demand.
     #[must_use]
     pub fn warm_up(&self) -> u32 {
-        let all_buffers = self.operation.manner.buffers;
-        let of_buffers = if all_buffers > 1 { all_buffers } else { 0 };
+        let Manner { buffers, is_on_demand, .. } = self.operation.manner;
+        let of_buffers = if buffers > 1 && !is_on_demand { buffers } else { 0 };
         self.count.div_ceil(10).max(self.outstanding.unwrap_or(0)).max(of_buffers)
     }
 }

@@ -1,6 +1,6 @@
 //! Random settings of Elan4 and of the Elite4s around it, and what its processes ask it for.
 
-use super::{Case, Dice, Kind, Nic, Plan, chips, operation, with_latencies};
+use super::{Case, Dice, Kind, Nic, Plan, chips, operation, threads, with_latencies};
 use flitway_engine::Picos;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_fabric::LinkErrors;
@@ -47,26 +47,9 @@ impl Case {
     /// Process 0 of node 0 sends messages to process 0 of node 1, which `stops` polling for a millisecond or does not; process
     /// 1 of node 0 and a process of node 2 put and send data to process 1 of node 1.
     pub(crate) fn of_a_full_input_queue(stops: bool) -> Case {
-        let mut dice = Dice { stream: Stream::new(7, 0, Purpose::Test), is_coarse: false };
-        let elan4 = ElanSettings {
-            host: HostSettings { bus: OPTERON, poll: Picos(100_000) },
-            issue: Picos(if stops { 1_000_000_000 } else { 500_000 }),
-            queue: 65_536,
-            command: Picos(15_000),
-            word_time: Picos(8_000),
-            form: Picos(61_500),
-            sten_packet: 128,
-            window: 2,
-            input: Picos(100_000),
-            input_buffer: 8_192,
-            event: Picos(25_000),
-            slots: 16,
-            copy: Picos(4_000),
-            repeats: 2,
-            back_off: Picos(1_000_000),
-            mtu: 2_048,
-            ..settings(&mut dice)
-        };
+        let mut dice = usual_dice();
+        let issue = Picos(if stops { 1_000_000_000 } else { 500_000 });
+        let elan4 = ElanSettings { issue, ..usual(&mut dice) };
         let operation = |verb, by, node, process, number: u64| Operation {
             bytes: 8,
             here: 8 * number,
@@ -84,9 +67,38 @@ impl Case {
             vec![busy, Plan::default()],
             vec![all(Verb::Send, 1, 40)],
         ];
+        Case::usual(&mut dice, elan4, plans)
+    }
+
+    /// Two processes of node 0 put data to one of node 1 by DMA, as many each; the second one has no valid address if it
+    /// `errs`.
+    pub(crate) fn of_a_broken_queue(errs: bool) -> Case {
+        let mut dice = usual_dice();
+        let usual = usual(&mut dice);
+        let elan4 = ElanSettings {
+            fault: Picos(5_000_000),
+            tlb: AtcSettings { is_preloaded: false, ..usual.tlb },
+            ..usual
+        };
+        let puts = |process: u8| {
+            let put = move |number: u64| Operation {
+                bytes: 600,
+                here: 600 * number,
+                there: 600 * number,
+                ..Operation::plain(Verb::Put, Submission::Dma, (NodeId(1), process))
+            };
+            Plan { start: (0..40).map(put).collect(), ..Plan::default() }
+        };
+        let setup = Setup { valid: errs.then(Default::default), ..Setup::default() };
+        let errant = Plan { setup, ..puts(1) };
+        let others = vec![Plan::default(), Plan::default()];
+        Case::usual(&mut dice, elan4, vec![vec![puts(0), errant], others, vec![Plan::default()]])
+    }
+
+    fn usual(dice: &mut Dice, elan4: ElanSettings, plans: Vec<Vec<Plan>>) -> Case {
         Case {
             nic: Nic::Elan4(elan4),
-            chip: chip(&mut dice, elan4.mtu),
+            chip: chip(dice, elan4.mtu),
             topology: TopologySettings::Single { nodes: 3 },
             errors: LinkErrors::default(),
             cycles: (1_000_000_000, 3),
@@ -95,6 +107,34 @@ impl Case {
             plans,
             ..Case::of(Kind::Elan4, 7)
         }
+    }
+}
+
+fn usual_dice() -> Dice {
+    Dice { stream: Stream::new(7, 0, Purpose::Test), is_coarse: false }
+}
+
+/// About what machines of QsNetII have.
+fn usual(dice: &mut Dice) -> ElanSettings {
+    ElanSettings {
+        host: HostSettings { bus: OPTERON, poll: Picos(100_000) },
+        issue: Picos(500_000),
+        queue: 65_536,
+        command: Picos(15_000),
+        word_time: Picos(8_000),
+        form: Picos(61_500),
+        sten_packet: 128,
+        window: 2,
+        dma_buffer: 8_192,
+        input: Picos(100_000),
+        input_buffer: 8_192,
+        event: Picos(25_000),
+        slots: 16,
+        copy: Picos(4_000),
+        repeats: 2,
+        back_off: Picos(1_000_000),
+        mtu: 2_048,
+        ..settings(dice)
     }
 }
 
@@ -146,9 +186,28 @@ pub(super) fn settings(dice: &mut Dice) -> ElanSettings {
     }
 }
 
+/// What there is beside operations: events, threads where operations may touch the same bytes, and faults of pages.
+pub(super) fn add(
+    dice: &mut Dice,
+    settings: &mut ElanSettings,
+    plans: &mut [Vec<Plan>],
+    next: Option<&mut Vec<Vec<u64>>>,
+    seed: u64,
+) {
+    let are_apart = next.is_some();
+    add_events(dice, settings, plans, next);
+    if !are_apart && !dice.one_in(3) {
+        threads::add(dice, settings, plans);
+    }
+    let dice = &mut Dice { stream: Stream::new(seed, 1, Purpose::Test), ..*dice };
+    if dice.one_in(2) {
+        protect(dice, settings, plans);
+    }
+}
+
 /// Counted events of some processes, and puts that set them. What an event starts sets only events with a higher place, so all
 /// comes to an end.
-pub(super) fn add_events(
+fn add_events(
     dice: &mut Dice,
     settings: &ElanSettings,
     plans: &mut [Vec<Plan>],
@@ -191,7 +250,7 @@ pub(super) fn add_events(
 }
 
 /// Translations that are given on demand, and pages that are not valid. There are no events then, as blocks are not in pages.
-pub(super) fn protect(dice: &mut Dice, settings: &mut ElanSettings, plans: &mut [Vec<Plan>]) {
+fn protect(dice: &mut Dice, settings: &mut ElanSettings, plans: &mut [Vec<Plan>]) {
     settings.tlb.is_preloaded = false;
     settings.fault = Picos(dice.time().0 * dice.pick(&[1, 8, 30]));
     let has_threads = plans.iter().flatten().any(|plan| plan.thread.is_some());
@@ -199,7 +258,8 @@ pub(super) fn protect(dice: &mut Dice, settings: &mut ElanSettings, plans: &mut 
     let page = settings.tlb.page;
     for plan in plans.iter_mut().flatten() {
         let first = page * dice.below(2);
-        let valid = (checks && dice.one_in(2)).then(|| [first..first + page * dice.below(4)].into());
+        let valid = first..first + page * dice.below(4);
+        let valid = (checks && dice.one_in(2)).then(|| Box::from([valid]));
         plan.setup = Setup { valid, is_on_demand: is_on_demand && !dice.one_in(4), ..Setup::default() };
         if checks {
             plan.events.clear();

@@ -76,12 +76,15 @@ impl NicResult {
         if self.choice.is_reliable {
             nic["reliable"] = json!(true);
         }
-        let Manner { waits, is_physical, buffers } = self.choice.manner;
+        let Manner { waits, is_physical, is_on_demand, buffers } = self.choice.manner;
         if waits == Waits::Sleeping {
             nic["wait"] = json!("interrupt");
         }
         if is_physical {
             nic["addresses"] = json!("physical");
+        }
+        if is_on_demand {
+            nic["translations"] = json!("on-demand");
         }
         if buffers > 1 {
             nic["buffers"] = json!(buffers);

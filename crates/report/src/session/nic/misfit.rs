@@ -94,6 +94,9 @@ impl fmt::Display for NicMisfit {
             NicMisfit::NoSetup(manner) if manner.is_physical => {
                 f.write_str("operations of the NIC of this machine have one kind of addresses")
             }
+            NicMisfit::NoSetup(manner) if manner.is_on_demand => f.write_str(
+                "the NIC of this machine has all translations in memory or in its caches: it does not fault",
+            ),
             NicMisfit::NoSetup(_) => f.write_str("the NIC of this machine wakes nobody: its processes poll"),
             NicMisfit::NoCollectives => {
                 f.write_str("the NIC of this machine has no operations of many nodes")
@@ -139,6 +142,10 @@ impl NicMisfit {
             NicMisfit::NotReliable => {
                 Some("leave `reliable=yes` out, or use `--set nic.model=th`, which has them".to_owned())
             }
+            NicMisfit::NoSetup(manner) if manner.is_on_demand => Some(
+                "leave `translations=on-demand` out, or use Elan4, the NIC of QsNetII, with `--set nic.tlb.preloaded=false`"
+                    .to_owned(),
+            ),
             NicMisfit::NoSetup(manner) => {
                 let what = if manner.is_physical { "addresses=physical" } else { "wait=interrupt" };
                 Some(format!(
