@@ -105,9 +105,9 @@ class WorkloadOptions(TypedDict, total=False):
 
     nic: str
     """An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...),
-    fetch-add(...), or of many, barrier(0-15), broadcast(0-15), reduce(0-15), gather(0-15), thread(0-15, program=FILE);
-    with queue=... or by=..., as the NIC has it, reliable=yes, match=N (flitway explain put); its latency, bandwidth and
-    rate, and where the time goes."""
+    fetch-add(...), or of many, lock(0-15), barrier(0-15), broadcast(0-15), reduce(0-15), gather(0-15), thread(0-15,
+    program=FILE); with queue=... or by=..., as the NIC has it, reliable=yes, match=N (flitway explain put); its
+    latency, bandwidth and rate, and where the time goes."""
 
     size: str
     """Data of each: one size, several (8B,1KiB), or a range that doubles (8B..4MiB); 8B unless given."""

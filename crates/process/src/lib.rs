@@ -14,6 +14,7 @@
 //! All implement [`flitway_fabric::Endpoint`]. Beside them stands what runs on the processors of hosts, above a NIC:
 //!
 //! * [`Operator`]: one operation of a NIC, again and again;
+//! * [`locker`]: a lock that is handed round;
 //! * [`matching`]: sends that threads of NICs match with receives;
 //! * [`collective`]: operations of many nodes, by NICs or by hosts, and [`threads`]: those that threads of NICs carry out.
 
@@ -22,6 +23,7 @@ pub mod collective;
 mod error;
 mod exchange;
 mod injector;
+pub mod locker;
 pub mod matching;
 mod messenger;
 pub mod multicaster;

@@ -192,6 +192,7 @@ impl Program for Matcher {
             }
             CompletionKind::Loaded
             | CompletionKind::Reached
+            | CompletionKind::Refused
             | CompletionKind::Interrupted
             | CompletionKind::Failed => {}
         }

@@ -217,8 +217,11 @@ impl Program for Operator {
                     self.post(todo);
                 }
             }
-            // Of operations of many processes and of threads, and what it does not do.
-            CompletionKind::Reached | CompletionKind::Interrupted | CompletionKind::Failed => {}
+            // Of operations of many processes, of locks and of threads, and what it does not do.
+            CompletionKind::Reached
+            | CompletionKind::Refused
+            | CompletionKind::Interrupted
+            | CompletionKind::Failed => {}
         }
     }
 

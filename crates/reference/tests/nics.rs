@@ -77,7 +77,8 @@ fn compare(case: &Case) -> Result<Outcome, String> {
                 return Err(format!("stages do not sum to the latency: {completion:?} at {at:?}"));
             }
         }
-        let may_be_left = case.has_collectives() || case.is_protected() || case.has_threads();
+        let may_be_left =
+            case.has_collectives() || case.is_protected() || case.has_threads() || case.has_locks();
         if engine.has_ended && !node.is_idle && !may_be_left {
             return Err("a host is not idle at the end".to_owned());
         }
@@ -170,6 +171,11 @@ fn check_all(kind: Kind, not: &[&str]) {
     if kind == Kind::Th {
         // Of collective operations.
         for verb in [Verb::Control, Verb::Event] {
+            coverage.counted.entry(verb.name()).or_default();
+        }
+    }
+    if kind == Kind::Nap {
+        for verb in [Verb::Lock, Verb::TryLock, Verb::Unlock] {
             coverage.counted.entry(verb.name()).or_default();
         }
     }

@@ -23,6 +23,7 @@ const PUT: NicChoice = NicChoice {
     manner: Manner::USUAL,
     group: None,
     matching: None,
+    lock: None,
 };
 
 const STREAM: NicChoice = NicChoice { count: 200, warm_up: 20, outstanding: Some(8), ..PUT };

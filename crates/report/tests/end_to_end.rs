@@ -36,6 +36,7 @@ const PUT: NicChoice = NicChoice {
     manner: Manner::USUAL,
     group: None,
     matching: None,
+    lock: None,
 };
 
 fn machine(name: &str, set: &[&str]) -> Machine {

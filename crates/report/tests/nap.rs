@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
+use flitway_engine::Picos;
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{Manner, NicChoice, NicMisfit, NicResult, Stage};
+use flitway_report::session::nic::{LockChoice, Manner, NicChoice, NicMisfit, NicResult, Stage, Taking};
 use std::sync::atomic::AtomicBool;
 
 const SEND: NicChoice = NicChoice {
@@ -22,6 +23,7 @@ const SEND: NicChoice = NicChoice {
     manner: Manner::USUAL,
     group: None,
     matching: None,
+    lock: None,
 };
 
 const PUT: NicChoice = NicChoice { verb: Verb::Put, by: Submission::Dma, ..SEND };
@@ -168,6 +170,59 @@ fn credits_come_back_with_what_goes_the_other_way() {
     assert_eq!([0, 1].map(|side| counter(&stream, side, ALONE)), [0, 25], "two of four at a time");
 }
 
+/// A lock of the first node, which all others up to the last hand round.
+fn lock(nodes: [u32; 2], taking: Taking, hold: u64) -> NicChoice {
+    let lock = Some(LockChoice { taking, hold: Picos(hold) });
+    NicChoice { verb: taking.verb(), nodes, bytes: 0, count: 5, lock, ..SEND }
+}
+
+/// A lock that is free takes what the closed form says; its stages sum to that, and to what those take that wait.
+#[test]
+fn locks_take_what_the_closed_form_says() {
+    for machine in ["dawning5000-single", "hpp-switch"] {
+        let session = session(machine, &["switch.credit.refresh=off", "nic.remote=37 ns"], 1);
+        for taking in [Taking::Turn, Taking::Again(Picos(300_000))] {
+            let free = run(&session, NicChoice { count: 1, ..lock([3, 4], taking, 0) });
+            assert_eq!(Some(free.latencies()[0]), free.zero_load.map(|time| time.0), "{machine}: {taking:?}");
+            for choice in [lock([3, 4], taking, 0), lock([0, 9], taking, 500_000)] {
+                let result = run(&session, choice);
+                let mean = result.mean_ns().unwrap();
+                let stages = sum(&result, |_| true);
+                assert!((stages - mean).abs() < 1e-3, "{machine}: {choice:?}: {stages} {mean}");
+            }
+        }
+    }
+}
+
+/// A lock is of one process at a time: each gets it after the one before has begun to free it. By the NIC it is handed over in
+/// the time of one that is free, but for phases of the clock and contention, and who asks gets it when all others have had it
+/// once. One word under way of each process is enough.
+#[test]
+fn locks_are_of_one_process_at_a_time_and_handed_over_in_turn() {
+    let hold = 700_000;
+    let machine = session("dawning5000-single", &["rails=4", "nic.words=1"], 1);
+    let choice = NicChoice { processes: 2, ..lock([0, 15], Taking::Turn, hold) };
+    let result = run(&machine, choice);
+    assert_eq!((result.latencies().len(), result.hand_overs().len()), (150, 149));
+    let (idle, mean) = (result.zero_load.unwrap().0, result.hand_over_ns().unwrap() * 1e3);
+    let all = result.hand_overs();
+    assert!(all.iter().all(|&time| time >= idle && time < idle * 3 / 2), "{idle}: {all:?}");
+    assert!(*result.latencies().last().unwrap() < 30 * (hold + idle * 3 / 2), "the turn of each comes");
+    let rate = result.rate_per_s().unwrap();
+    assert!((rate * (mean + hold as f64) / 1e12 - 1.0).abs() < 0.01, "{rate} {mean}");
+    assert_eq!(counter(&result, 0, "locks waited for"), 149);
+    assert_eq!(result.processor_ns(), None);
+
+    let tries = NicChoice { processes: 2, ..lock([0, 15], Taking::Again(Picos(0)), hold) };
+    let result = run(&machine, tries);
+    let refused = counter(&result, 0, "locks refused");
+    assert!(refused > 1_000, "{refused}");
+    assert_eq!([LOCKS_AT_ONCE, "locks waited for"].map(|name| counter(&result, 0, name)), [150, 0]);
+    assert!(result.hand_overs().iter().all(|&time| time >= idle / 2), "{:?}", result.hand_overs());
+}
+
+const LOCKS_AT_ONCE: &str = "locks taken at once";
+
 #[test]
 fn threads_change_nothing() {
     let choice = NicChoice { nodes: [1, 9], count: 10, outstanding: Some(4), processes: 3, ..SEND };
@@ -178,6 +233,8 @@ fn threads_change_nothing() {
         };
         assert_eq!(of(1).to_json()["nic"], of(2).to_json()["nic"]);
     }
+    let of = |threads| run(&session("hpp-switch", &["rails=2"], threads), lock([0, 9], Taking::Turn, 0));
+    assert_eq!(of(1).to_json()["nic"], of(2).to_json()["nic"]);
 }
 
 #[test]

@@ -22,6 +22,7 @@ const PUT: NicChoice = NicChoice {
     manner: Manner::USUAL,
     group: None,
     matching: None,
+    lock: None,
 };
 
 fn session(machine: &str, set: &[&str], threads: u32) -> Session {

@@ -32,6 +32,7 @@ const SEND: NicChoice = NicChoice {
     manner: Manner::USUAL,
     group: None,
     matching: Some(MATCH),
+    lock: None,
 };
 
 fn session(machine: &str, set: &[&str], threads: u32) -> Session {

@@ -8,13 +8,15 @@ use crate::output::{Targets, manner};
 use crate::table::{cost_line, plural, sizes_of};
 use crate::task::{Each, Task, no_deadlock, session};
 use flitway_engine::Picos;
-use flitway_experiment::workload::nic::NicTask;
+use flitway_experiment::workload::nic::{NicTask, Operation};
 use flitway_experiment::workload::{NicWorkload, Tasks};
 use flitway_machine::Machine;
 use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Waits};
-use flitway_report::session::nic::{Busy, GroupChoice, Manner, MatchChoice, NicResult, Stage, stage_names};
+use flitway_report::session::nic::{
+    Busy, GroupChoice, LockChoice, Manner, MatchChoice, NicResult, Stage, Taking, stage_names,
+};
 use flitway_report::shown::load;
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::Names;
@@ -40,7 +42,7 @@ pub(crate) fn run(
             let mut seen = seen.borrow_mut();
             let lines = lines(&session, workload, task, result, &mut seen);
             if seen.len() == tasks.len() {
-                [lines, vec![summary(&seen, workload.operation.group)]].concat()
+                [lines, vec![summary(&seen, &workload.operation)]].concat()
             } else {
                 lines
             }
@@ -92,6 +94,7 @@ fn lines(
         )),
         None => links(&result.counters.link, &result.point.links, &format!("{size}{beside}: ")),
     });
+    lines.extend(handed_over(result));
     lines.extend(protocol(result));
     lines.extend(refused(result, names_of(session)));
     lines.extend(refused_by_threads(result));
@@ -130,6 +133,23 @@ fn protocol(result: &NicResult) -> Option<String> {
         return None;
     };
     Some(fitted(&format!("{:<19}{text}", "end to end"), 19))
+}
+
+/// How a lock was handed over: a line where there is one.
+fn handed_over(result: &NicResult) -> Option<String> {
+    result.choice.lock?;
+    let waited = counted(result, 0, "locks waited for");
+    let refused = counted(result, 0, "locks refused");
+    let mean = match result.hand_over_ns() {
+        Some(ns) => format!("handed over in {ns:.1} ns"),
+        None => "never handed over to one that waited".to_owned(),
+    };
+    let text = format!("{mean}; {waited} waited for their turn, {} refused", plural_of_tries(refused));
+    Some(fitted(&format!("{:<19}{text}", "lock"), 19))
+}
+
+fn plural_of_tries(count: u64) -> String {
+    if count == 1 { "1 try was".to_owned() } else { format!("{count} tries were") }
 }
 
 /// That input queues of Elan4 were full: a line where one was.
@@ -200,6 +220,9 @@ fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
     if let Some(group) = operation.group {
         return header_of_group(session, workload, group, by);
     }
+    if let Some(lock) = operation.lock {
+        return header_of_lock(session, workload, lock);
+    }
     let text = format!(
         "{}; {}{} between nodes {from} and {to}, {} {}; {}{}{chained}{how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
@@ -234,6 +257,31 @@ fn matched(MatchChoice { place, unexpected, late }: MatchChoice) -> String {
         "matched by threads with receive {place} of the list{late}, {} what is not expected; ",
         unexpected.name()
     )
+}
+
+/// The same for a lock.
+fn header_of_lock(
+    session: &Session,
+    workload: &NicWorkload,
+    LockChoice { taking, hold }: LockChoice,
+) -> String {
+    let [first, last] = workload.operation.nodes;
+    let NicWorkload { count, processes, .. } = workload;
+    let time = |Picos(time)| units::format(time, Dimension::Time);
+    let how = match taking {
+        Taking::Turn => "which queues at its NIC".to_owned(),
+        Taking::Again(back_off) => format!("which try again {} after a first refusal", time(back_off)),
+    };
+    let takers = (last - first) * processes;
+    let text = format!(
+        "{}; a lock of node {first} among {} of nodes {} to {last}, {how}; each takes it {} and holds it for {}\n",
+        sizes_of(session),
+        if takers == 1 { "1 process".to_owned() } else { format!("{takers} processes") },
+        first + 1,
+        plural(*count, "time", "s"),
+        time(hold),
+    );
+    format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
 }
 
 /// The same for an operation of many nodes.
@@ -282,7 +330,7 @@ fn row(result: &NicResult) -> String {
 }
 
 /// What the columns are, and where the time of an operation goes.
-fn summary(results: &[Seen], group: Option<GroupChoice>) -> String {
+fn summary(results: &[Seen], operation: &Operation) -> String {
     let of_two = "\nmean, p99: from when the caller's processor begins to post until the data have been seen. idle: the closed form for \
                 the first operation of an idle machine with all translations, where one packet has the data. MB/s: 10^6 B of \
                 data a second. M/s: million operations a second, of a stream. sender, receiver: time of their processors for each. The mean \
@@ -291,7 +339,15 @@ fn summary(results: &[Seen], group: Option<GroupChoice>) -> String {
                    processor began to post on which that had to wait: by the hosts the last one, of a broadcast that of the first node, \
                    which does not count itself. sender, receiver: time of the processors of the first node and of the last for \
                    each";
-    let mut text = broken(if group.is_some() { of_many } else { of_two }, 2);
+    let of_lock = "\nmean, p99: from when a processor begins to ask for the lock until it has it. idle: the closed form for a lock that is \
+                   free, of the node behind that of the lock. M/s: millions of processes that get it in a second. handed over: from when a \
+                   processor begins to free it until the next one has it, where that had begun to ask";
+    let of_it = match operation {
+        Operation { lock: Some(_), .. } => of_lock,
+        Operation { group: Some(_), .. } => of_many,
+        _ => of_two,
+    };
+    let mut text = broken(of_it, 2);
     let step = results.len().div_ceil(SIZES);
     let shown: Vec<&Seen> = results.iter().step_by(step.max(1)).collect();
     if results.iter().all(|seen| seen.stages.is_empty()) {

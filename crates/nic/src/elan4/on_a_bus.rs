@@ -20,6 +20,7 @@ impl OnABus for ElanSettings {
             Verb::Put => &[Submission::Sten, Submission::Dma],
             Verb::Get | Verb::Send | Verb::Thread => &[Submission::Sten],
             Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Control | Verb::Event => &[],
+            Verb::Lock | Verb::TryLock | Verb::Unlock => &[],
         }
     }
 

@@ -75,7 +75,7 @@ pub struct Operation {
     pub node: NodeId,
     /// With which process of it.
     pub process: u8,
-    /// Data in bytes, 1 at least.
+    /// Data in bytes: 1 at least, where it has some.
     pub bytes: u64,
     /// Where the data are in its own memory, or come to.
     pub here: u64,
@@ -181,6 +181,12 @@ pub enum Verb {
     Store,
     /// A word is added to one there, and what that was before comes into a register.
     FetchAdd,
+    /// A lock there is taken for the process; while another has it that waits there for its turn.
+    Lock,
+    /// A lock there is taken, if nobody has it.
+    TryLock,
+    /// A lock there that the process has is free.
+    Unlock,
     /// A packet without data says to the NIC there that its process may go on.
     Control,
     /// Its own process is told, and no other.
@@ -203,10 +209,19 @@ impl Verb {
             Verb::Load => "remote-load",
             Verb::Store => "remote-store",
             Verb::FetchAdd => "fetch-add",
+            Verb::Lock => "lock",
+            Verb::TryLock => "try-lock",
+            Verb::Unlock => "unlock",
             Verb::Control => "control",
             Verb::Event => "event",
             Verb::Thread => "thread",
         }
+    }
+
+    /// Whether it is for a lock, and has no data.
+    #[must_use]
+    pub const fn is_of_a_lock(self) -> bool {
+        matches!(self, Verb::Lock | Verb::TryLock | Verb::Unlock)
     }
 
     /// Whether the process that asks for it sees the end of it, and no other.
@@ -295,7 +310,7 @@ impl Completion {
     /// Whether it is in memory that its process polls, not in a register.
     #[must_use]
     pub fn needs_poll(&self) -> bool {
-        !matches!(self.what, CompletionKind::Loaded | CompletionKind::Interrupted)
+        !matches!(self.what, CompletionKind::Loaded | CompletionKind::Refused | CompletionKind::Interrupted)
     }
 }
 
@@ -310,6 +325,8 @@ pub enum CompletionKind {
     Fetched,
     /// One of its own has brought a word into a register, or an answer.
     Loaded,
+    /// The answer to one of its own is no: it has not got a lock, or had none to free.
+    Refused,
     /// One of its own has come to its turn, behind what it has waited for.
     Reached,
     /// One of its own is illegal, and has not been carried out.

@@ -29,6 +29,8 @@ pub enum Unit {
     Read,
     /// The remote access unit, and waiting for it.
     Remote,
+    /// Waiting for a lock that another process has.
+    Lock,
     /// The network interface: sending, receiving, parsing.
     Interface,
     /// The input processor.
@@ -51,7 +53,7 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 19] = [
+    pub const ALL: [Unit; 20] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
@@ -62,6 +64,7 @@ impl Unit {
         Unit::Translation,
         Unit::Read,
         Unit::Remote,
+        Unit::Lock,
         Unit::Interface,
         Unit::Input,
         Unit::Event,
@@ -87,6 +90,7 @@ impl Unit {
             Unit::Translation => "address translation",
             Unit::Read => "data read over the bus",
             Unit::Remote => "remote access unit",
+            Unit::Lock => "waiting for a lock",
             Unit::Interface => "network interface",
             Unit::Input => "input processor",
             Unit::Event => "event processor",
@@ -133,6 +137,7 @@ impl Stage {
         Unit::Connection,
         Unit::Translation,
         Unit::Read,
+        Unit::Lock,
         Unit::Remote,
         Unit::Thread,
         Unit::Kept,
@@ -223,6 +228,14 @@ impl Story {
         self.until = at;
     }
 
+    /// It goes on with `next`, which began later in the same node: the time until then was spent in `unit`.
+    pub fn go_on(&mut self, unit: Unit, next: &Story) {
+        self.pass_stage(Stage::Near(unit), next.begun);
+        for stage in Stage::all() {
+            self.pass_stage(stage, Picos(self.until.0 + next.spent(stage).0));
+        }
+    }
+
     /// It is in the other node now.
     pub fn cross(&mut self) {
         self.is_far = !self.is_far;
@@ -237,6 +250,19 @@ mod tests {
     fn each_stage_has_its_place() {
         let places: Vec<usize> = Stage::all().map(Stage::index).collect();
         assert!(places.into_iter().eq(0..Stage::COUNT));
+    }
+
+    #[test]
+    fn a_story_goes_on_with_another_one() {
+        let mut next = Story::begin(Picos(500));
+        next.pass(Unit::Bus, Picos(510));
+        next.pass_stage(Stage::Links, Picos(515));
+        let mut story = Story::begin(Picos(100));
+        story.pass(Unit::Bus, Picos(130));
+        story.go_on(Unit::Lock, &next);
+        let stages = [Stage::Near(Unit::Bus), Stage::Near(Unit::Lock), Stage::Links];
+        assert_eq!(stages.map(|stage| story.spent(stage).0), [40, 370, 5]);
+        assert_eq!((story.begun(), story.until()), (Picos(100), Picos(515)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{CREDITS, Content, Kind, Nap, NapContext, NapEvent, NapSettings, Outb
 use crate::Place;
 use crate::host::bus::{self, Read};
 use crate::host::memory::Address;
-use crate::host::program::{CompletionKind, OperationId, Verb};
+use crate::host::program::{CompletionKind, OperationId};
 use crate::host::story::{Stage, Unit};
 use crate::host::transfer::Header;
 use flitway_engine::Picos;
@@ -247,7 +247,7 @@ impl Nap {
             }
             Content::Request(_) => 1,
             Content::Word(verb, header, data) => {
-                if *verb != Verb::Load {
+                if super::words::brings_word(*verb) {
                     *data = read(cx, header);
                 }
                 2

@@ -60,7 +60,7 @@
 //!    * *Data* are written to their address. When all of an operation have been, the process gets an event record: the one here
 //!      for a put, the one that asked for a get.
 //!    * *A request* is one more descriptor for the engines. Requests have a memory of their own, without limit.
-//!    * *Words*: see 8.
+//!    * *Words*: see 8. *Locks*: see 9.
 //!
 //!    Room in the receive buffer is free when the write of data has left the chip, and that of any other packet when it is
 //!    dealt with.
@@ -76,13 +76,21 @@
 //!    a write without data for a store; the process sees it, in no time, when that is there. It comes to `here` (what is added
 //!    is the word that memory had there when the packet reached its NIC port). Words are added as numbers of as many bytes as
 //!    the operation has, the first byte the lowest, without what is carried out of the last.
-//! 9. **Stories.** A descriptor waits in a submission queue until it goes or lacks a credit, for which it waits then as for
-//!    room, until credits come for its process from there. A packet goes on with that of its descriptor: it is in the engine
-//!    for `start`, then its data are read, and from when it is ready it is in the network interface until it reaches the NIC
-//!    port. It waits for room until it is drained, and again if others of its process have to be dealt with first; an event
-//!    record waits for room until it has an entry. For `remote` a word is in the remote access unit, and while it waits for
-//!    other additions. What a process is told of all that has left goes on with the packet that left last, and of all data that
-//!    have come with the one that came last.
+//! 9. **Locks.** Each byte of the memory of a process has a lock, which the remote access unit of its node keeps, and memory
+//!    does not; it is free at the start. An operation for one goes the way of a load (8), of no bytes. Where its packet of
+//!    [`LOAD`] is dealt with, a *lock* or a *try* takes the lock for its process if it is free. If it is not, a try is refused,
+//!    and a lock waits there, behind those that wait already, without limit. An *unlock* of who has the lock gives it to the
+//!    first that waits, or frees it; any other is refused, and changes nothing. `remote` after a lock has been taken, given or
+//!    freed, or something has been refused, a packet of [`ANSWER`] is ready: that to who gets a lock before that to who has
+//!    freed it. When it is dealt with a write without data tells the processor, as for a store. A lock is no word under way and
+//!    waits for none, since it may wait long, and what frees others must not wait for it.
+//! 10. **Stories.** A descriptor waits in a submission queue until it goes or lacks a credit, for which it waits then as for
+//!     room, until credits come for its process from there. A packet goes on with that of its descriptor: it is in the engine
+//!     for `start`, then its data are read, and from when it is ready it is in the network interface until it reaches the NIC
+//!     port. It waits for room until it is drained, and again if others of its process have to be dealt with first; an event
+//!     record waits for room until it has an entry. For `remote` a word is in the remote access unit, and while it waits for
+//!     other additions; a lock waits for the lock until it is its own. What a process is told of all that has left goes on with
+//!     the packet that left last, and of all data that have come with the one that came last.
 //!
 //! What comes of something in no time comes at once, before whatever else has that date; what takes a time that is none is due
 //! at that date like anything else. Where several things come of one, they come in the order in which the points above name
@@ -90,6 +98,7 @@
 
 mod channel;
 mod engine;
+mod locks;
 mod receive;
 mod theory;
 mod words;
@@ -110,8 +119,9 @@ use flitway_engine::{Clock, Picos};
 use flitway_fabric::Delivery;
 use flitway_fabric::chip::Offers;
 use flitway_wiring::{NodeId, RailId};
+use locks::Locks;
 use receive::Receive;
-use words::{Words, WordsDue};
+use words::{Foreign, Words, WordsDue};
 
 /// Bytes of a descriptor. Source: \[assumed\].
 pub const DESCRIPTOR: u32 = 32;
@@ -133,7 +143,7 @@ pub const EVENT: u32 = 16;
 pub const POINTER: u32 = 8;
 /// Bytes in which a process tells the NIC of what it has seen. Source: \[assumed\].
 pub const DOORBELL: u32 = 8;
-/// Bytes of a packet that loads a word: its address. Source: \[assumed\].
+/// Bytes of a packet that loads a word, or is for a lock: its address. Source: \[assumed\].
 pub const LOAD: u32 = 8;
 /// Bytes of a packet that stores or adds a word: address and word. Source: \[assumed\].
 pub const STORE: u32 = 16;
@@ -233,10 +243,10 @@ pub enum Content {
     Data(Header, Option<Box<[u8]>>),
     /// A request for data.
     Request(Header),
-    /// A word to load, store or add to.
+    /// A word to load, store or add to, or a lock.
     Word(Verb, Header, Option<Box<[u8]>>),
     /// The answer to it.
-    Answer(Verb, Header, Option<Box<[u8]>>),
+    Answer(Foreign),
 }
 
 /// What a packet for a NAP ring says.
@@ -277,7 +287,8 @@ impl Content {
             Content::Slot(slot, _) => Some(&slot.header),
             Content::Credits(..) => None,
             Content::Data(header, _) | Content::Request(header) => Some(header),
-            Content::Word(_, header, _) | Content::Answer(_, header, _) => Some(header),
+            Content::Word(_, header, _) => Some(header),
+            Content::Answer(answer) => Some(answer.header()),
         }
     }
 
@@ -286,7 +297,8 @@ impl Content {
             Content::Slot(slot, _) => Some(&mut slot.header),
             Content::Credits(..) => None,
             Content::Data(header, _) | Content::Request(header) => Some(header),
-            Content::Word(_, header, _) | Content::Answer(_, header, _) => Some(header),
+            Content::Word(_, header, _) => Some(header),
+            Content::Answer(answer) => Some(answer.header_mut()),
         }
     }
 }
@@ -351,6 +363,8 @@ pub struct NapCounts {
     pub held: u64,
     /// Event records that waited for an entry.
     pub waited: u64,
+    /// Locks of this node that were taken at once, or waited for; tries for one that were refused, and unlocks that were.
+    pub locks: [u64; 4],
 }
 
 /// The NIC of Dawning 5000.
@@ -363,6 +377,7 @@ pub struct Nap {
     rails: Rails,
     receive: Receive,
     words: Words,
+    locks: Locks,
     counts: NapCounts,
 }
 
@@ -380,6 +395,7 @@ impl Nap {
             rails: Rails::new(place),
             receive: Receive::new(settings, processes),
             words: Words::new(processes),
+            locks: Locks::default(),
             counts: NapCounts::default(),
         }
     }
@@ -408,6 +424,7 @@ impl OnABus for NapSettings {
         match verb {
             Verb::Send | Verb::Put | Verb::Get => (TRANSFER, "[assumed]"),
             Verb::Load | Verb::Store | Verb::FetchAdd => (WORD.into(), "a word, [assumed]"),
+            Verb::Lock | Verb::TryLock | Verb::Unlock => (0, "a lock has no data"),
             Verb::Control | Verb::Event | Verb::Thread => (0, "[assumed]"),
         }
     }
@@ -418,6 +435,7 @@ impl OnABus for NapSettings {
             Verb::Put => &[Submission::Rendezvous, Submission::Dma],
             Verb::Get => &[Submission::Dma],
             Verb::Load | Verb::Store | Verb::FetchAdd => &[Submission::Pio],
+            Verb::Lock | Verb::TryLock | Verb::Unlock => &[Submission::Pio],
             Verb::Control | Verb::Event | Verb::Thread => &[],
         }
     }
@@ -453,6 +471,7 @@ impl Device for Nap {
         match post.operation.verb {
             Verb::Send | Verb::Put | Verb::Get => self.post_descriptor(cx, process, post),
             Verb::Load | Verb::Store | Verb::FetchAdd => self.post_word(cx, process, post),
+            Verb::Lock | Verb::TryLock | Verb::Unlock => self.post_word(cx, process, post),
             verb => panic!("operations are fitted to the NIC, which has no {verb:?}"),
         }
     }
@@ -500,11 +519,11 @@ impl Device for Nap {
 
     fn is_idle(&self) -> bool {
         let nics_are = self.channels.is_idle() && self.engines.is_idle() && self.rails.is_idle();
-        nics_are && self.receive.is_idle() && self.words.is_idle()
+        nics_are && self.receive.is_idle() && self.words.is_idle() && self.locks.is_idle()
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let NapCounts { descriptors, packets, lacked, credits, early, held, waited } = self.counts;
+        let NapCounts { descriptors, packets, lacked, credits, early, held, waited, locks } = self.counts;
         vec![
             ("descriptors of NAP channels", descriptors[0]),
             ("descriptors of MSG channels", descriptors[1]),
@@ -517,6 +536,10 @@ impl Device for Nap {
             ("packets that came before their turn", early),
             ("packets held in the NIC port", held),
             ("event records that waited for an entry", waited),
+            ("locks taken at once", locks[0]),
+            ("locks waited for", locks[1]),
+            ("locks refused", locks[2]),
+            ("unlocks refused", locks[3]),
         ]
     }
 

@@ -164,7 +164,7 @@ impl Nap {
                 self.channels.request(Descriptor::answer(&header));
             }
             Content::Word(verb, header, data) => self.word(cx, verb, header, data),
-            Content::Answer(verb, header, data) => self.answered(cx, verb, header, data),
+            Content::Answer(answer) => self.answered(cx, answer),
         }
         self.freed(cx, payload);
         self.schedule(cx);

@@ -36,6 +36,7 @@ pub(super) fn seen_at(settings: &NapSettings, operation: &Operation, network: Ne
             Some(parts.event(parts.sent(made, Way::Back, bytes as u32), bytes as u32))
         }
         Verb::Load | Verb::Store | Verb::FetchAdd => Some(parts.word(verb, bytes as u32)),
+        Verb::Lock | Verb::TryLock | Verb::Unlock => Some(parts.word(verb, 0)),
         _ => None,
     }
 }
@@ -104,18 +105,23 @@ impl Parts<'_> {
         (self.settings.threshold() > 1).then(|| handshake(handshake(Picos(0), Way::There), Way::Back))
     }
 
-    /// When a processor has the answer to a word of another node.
+    /// When a processor has the answer to a word of another node, or to what it wants of a lock that is free or its own.
     fn word(&self, verb: Verb, bytes: u32) -> Picos {
         let (bus, remote) = (self.settings.host.bus, self.settings.remote);
         let (payload, has, brings) = match verb {
             Verb::Load => (LOAD, 0, bytes),
+            Verb::Lock | Verb::TryLock | Verb::Unlock => (LOAD, 0, 0),
             Verb::Store => (STORE, bytes, 0),
             _ => (STORE, bytes, bytes),
         };
         let written = plus(plus(bus.burst_time, bus.written(has)), bus.flight(Reference::Write));
         let there = self.sent(plus(written, remote), Way::There, payload);
         let read = plus(plus(bus.request(), bus.flight(Reference::Read)), bus.completed(bytes));
-        let done = if verb == Verb::Store { self.visible(there, bytes) } else { plus(there, read) };
+        let done = match verb {
+            Verb::Store => self.visible(there, bytes),
+            Verb::Lock | Verb::TryLock | Verb::Unlock => there,
+            _ => plus(there, read),
+        };
         self.visible(self.sent(plus(done, remote), Way::Back, ANSWER), brings)
     }
 }

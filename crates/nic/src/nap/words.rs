@@ -1,4 +1,4 @@
-//! The remote access unit. See point 8 of the header of this module.
+//! The remote access unit. See points 8 and 9 of the header of this module.
 
 use super::engine::Reader;
 use super::{ANSWER, Content, LOAD, Nap, NapContext, NapEvent, Outbound, STORE, WORD};
@@ -31,6 +31,8 @@ pub(super) struct Words {
 #[derive(Debug, Default)]
 struct Account {
     under_way: u32,
+    /// Locks that it has asked for, and has not heard of.
+    locks: u32,
     waits: bool,
     /// Since when as many are under way as may be, while they are; and picoseconds for which they were before.
     full_since: Option<Picos>,
@@ -45,12 +47,24 @@ pub struct Own {
     header: Header,
 }
 
-/// A word that another node wants something of.
+/// A word, or a lock, that another node wants something of, and the answer.
 #[derive(Debug)]
 pub struct Foreign {
-    verb: Verb,
-    header: Header,
-    data: Option<Box<[u8]>>,
+    pub(super) verb: Verb,
+    pub(super) header: Header,
+    pub(super) data: Option<Box<[u8]>>,
+    /// The answer is no.
+    pub(super) is_refused: bool,
+}
+
+impl Foreign {
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(super) fn header_mut(&mut self) -> &mut Header {
+        &mut self.header
+    }
 }
 
 /// What is due of the remote access unit.
@@ -85,7 +99,7 @@ impl Words {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        let own_are = self.accounts.iter().all(|of| of.under_way == 0);
+        let own_are = self.accounts.iter().all(|of| of.under_way == 0 && of.locks == 0);
         let none_wait = self.additions.is_empty() && !self.is_adding && self.answering == 0;
         own_are && none_wait && self.reading.is_empty()
     }
@@ -95,15 +109,18 @@ impl Nap {
     /// A processor comes to a word.
     pub(super) fn post_word(&mut self, cx: &mut NapContext<'_>, process: u8, post: &Post) -> Posting {
         let of = &mut self.words.accounts[usize::from(process)];
-        if of.under_way == self.settings.words {
+        let operation = &post.operation;
+        if operation.verb == Verb::Lock {
+            of.locks += 1;
+        } else if of.under_way == self.settings.words {
             of.waits = true;
             return Posting::Waits;
+        } else {
+            of.under_way += 1;
+            if of.under_way == self.settings.words {
+                of.full_since = Some(cx.at);
+            }
         }
-        of.under_way += 1;
-        if of.under_way == self.settings.words {
-            of.full_since = Some(cx.at);
-        }
-        let operation = &post.operation;
         assert!(operation.bytes <= WORD.into(), "operations are fitted to the NIC: {operation:?}");
         let job = Job::of(self.node, process, post);
         let header = Header {
@@ -148,7 +165,7 @@ impl Nap {
             }
             WordsDue::Asks(own) => {
                 let Own { verb, to, header } = *own;
-                let payload = if verb == Verb::Load { LOAD } else { STORE };
+                let payload = if brings_word(verb) { STORE } else { LOAD };
                 self.send_word(cx, to, payload, Content::Word(verb, header, None));
             }
             WordsDue::Added => {
@@ -157,8 +174,7 @@ impl Nap {
             }
             WordsDue::Answers(foreign) => {
                 self.words.answering -= 1;
-                let Foreign { verb, header, data } = *foreign;
-                self.send_word(cx, header.of.node, ANSWER, Content::Answer(verb, header, data));
+                self.send_word(cx, foreign.header.of.node, ANSWER, Content::Answer(*foreign));
             }
         }
     }
@@ -175,8 +191,9 @@ impl Nap {
         header: Header,
         data: Option<Box<[u8]>>,
     ) {
-        let mut foreign = Foreign { verb, header, data };
+        let mut foreign = Foreign { verb, header, data, is_refused: false };
         match verb {
+            Verb::Lock | Verb::TryLock | Verb::Unlock => self.lock(cx, foreign),
             Verb::Store => {
                 let Header { process, byte, bytes, .. } = header;
                 let posted = cx.bus.post_through(self.settings.port(process), cx.at, bytes as u32);
@@ -232,8 +249,8 @@ impl Nap {
         self.answer(cx, foreign, cx.at);
     }
 
-    /// The answer to another node is prepared from `done` on, when the word has been read or stored.
-    fn answer(&mut self, cx: &mut NapContext<'_>, mut foreign: Foreign, done: Picos) {
+    /// The answer to another node is prepared from `done` on, when what it asks for has been done, or refused.
+    pub(super) fn answer(&mut self, cx: &mut NapContext<'_>, mut foreign: Foreign, done: Picos) {
         let answers = plus(done, self.settings.remote);
         foreign.header.story.pass(Unit::Remote, answers);
         self.words.answering += 1;
@@ -241,19 +258,18 @@ impl Nap {
     }
 
     /// Another node has answered.
-    pub(super) fn answered(
-        &mut self,
-        cx: &mut NapContext<'_>,
-        verb: Verb,
-        mut header: Header,
-        data: Option<Box<[u8]>>,
-    ) {
+    pub(super) fn answered(&mut self, cx: &mut NapContext<'_>, answer: Foreign) {
+        let Foreign { verb, mut header, data, is_refused } = answer;
         let (process, byte) = header.from;
         let of = &mut self.words.accounts[usize::from(process)];
-        of.full += of.full_since.take().map_or(0, |since| cx.at.0 - since.0);
-        of.under_way -= 1;
-        if std::mem::take(&mut of.waits) {
-            cx.release(cx.at, process);
+        if verb == Verb::Lock {
+            of.locks -= 1;
+        } else {
+            of.full += of.full_since.take().map_or(0, |since| cx.at.0 - since.0);
+            of.under_way -= 1;
+            if std::mem::take(&mut of.waits) {
+                cx.release(cx.at, process);
+            }
         }
         let bytes = if verb == Verb::Store { 0 } else { header.bytes as u32 };
         let posted = cx.bus.post_through(self.settings.port(process), cx.at, bytes);
@@ -261,8 +277,14 @@ impl Nap {
         if let Some(data) = data {
             cx.ask(posted.visible, NapEvent::Landed(Address { process, byte }, data));
         }
-        self.tell_word(cx, process, posted.visible, header.completion(CompletionKind::Loaded));
+        let what = if is_refused { CompletionKind::Refused } else { CompletionKind::Loaded };
+        self.tell_word(cx, process, posted.visible, header.completion(what));
     }
+}
+
+/// Whether a packet that asks for it has a word.
+pub(super) fn brings_word(verb: Verb) -> bool {
+    matches!(verb, Verb::Store | Verb::FetchAdd)
 }
 
 /// The sum of two words as long as each other, the first byte the lowest, without what is carried out of it.

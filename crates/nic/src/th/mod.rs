@@ -526,6 +526,7 @@ impl OnABus for ThSettings {
                 &[Submission::Hdq, Submission::Sdq]
             }
             Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Thread => &[],
+            Verb::Lock | Verb::TryLock | Verb::Unlock => &[],
         }
     }
 

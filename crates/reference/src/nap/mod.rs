@@ -6,6 +6,7 @@
 
 mod bus;
 mod channel;
+mod locks;
 mod processor;
 mod receive;
 mod words;
@@ -68,9 +69,11 @@ enum What {
     /// Data that were asked for.
     Fetched,
     Credits,
+    /// A word, or a lock.
     Word,
-    /// The answer to a word.
+    /// The answer to it: yes, or the word, or no.
     Answer,
+    No,
 }
 
 impl What {
@@ -82,6 +85,7 @@ impl What {
             (Verb::Put, Submission::Dma) => What::Put,
             (Verb::Get, Submission::Dma) => What::Request,
             (Verb::Load | Verb::Store | Verb::FetchAdd, Submission::Pio) => What::Word,
+            (Verb::Lock | Verb::TryLock | Verb::Unlock, Submission::Pio) => What::Word,
             (verb, by) => panic!("the NIC of Dawning 5000 has no {verb:?} by {by:?}"),
         }
     }
@@ -99,7 +103,7 @@ impl What {
         match self {
             What::Message | What::Ask | What::Grant | What::Credits => 0,
             What::Put | What::Request | What::Fetched => 1,
-            What::Word | What::Answer => 2,
+            What::Word | What::Answer | What::No => 2,
         }
     }
 }
@@ -241,6 +245,9 @@ struct Host {
     loads_begun: u64,
     /// Additions to words of this node, of which the first is under way.
     additions: Vec<Packet>,
+    /// Who has which lock of this node, and what waits for one, in the order in which it came.
+    locks: Vec<(Address, Peer)>,
+    locks_waited_for: Vec<Packet>,
     counts: NapCounts,
 }
 
@@ -281,6 +288,8 @@ pub fn host(
         loads: Vec::new(),
         loads_begun: 0,
         additions: Vec::new(),
+        locks: Vec::new(),
+        locks_waited_for: Vec::new(),
         counts: NapCounts::default(),
     };
     (0..processes).for_each(|process| host.around.ask(Picos(0), Due::Free(process as u8)));
@@ -359,7 +368,7 @@ impl Model for Host {
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
-        let NapCounts { descriptors, packets, lacked, credits, early, held, waited } = self.counts;
+        let NapCounts { descriptors, packets, lacked, credits, early, held, waited, locks } = self.counts;
         let engines_full = self.engines_full + self.engines_full_since.map_or(0, |since| at.0 - since);
         let lacked_most = self.queues.iter().map(|queue| queue.lacked(at)).max();
         let words_most = self.processors.iter().map(|processor| processor.words_full(at)).max();
@@ -378,6 +387,10 @@ impl Model for Host {
                 ("packets that came before their turn", early),
                 ("packets held in the NIC port", held),
                 ("event records that waited for an entry", waited),
+                ("locks taken at once", locks[0]),
+                ("locks waited for", locks[1]),
+                ("locks refused", locks[2]),
+                ("unlocks refused", locks[3]),
             ],
             full: vec![
                 ("DMA engines", engines_full),
@@ -402,5 +415,6 @@ impl Model for Host {
             && self.records.iter().all(Records::is_idle)
             && self.loads.is_empty()
             && self.additions.is_empty()
+            && self.locks_waited_for.is_empty()
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Processor {
     pub(super) room: [u32; 2],
     /// Words under way, since when they are as many as may be, and for how long they have been before.
     words: u32,
+    /// Locks that it has asked for, and not got.
+    locks: u32,
     words_full_since: Option<u64>,
     words_full: u64,
     /// Credits that it owes, and has not told the NIC of.
@@ -62,6 +64,7 @@ impl Processor {
             busy: 0,
             room: [depth; 2],
             words: 0,
+            locks: 0,
             words_full_since: None,
             words_full: 0,
             owed: Vec::new(),
@@ -90,7 +93,7 @@ impl Processor {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.todo.is_empty() && self.words == 0
+        self.todo.is_empty() && self.words == 0 && self.locks == 0
     }
 
     /// All that it owes to `peer`, of which it tells the NIC.
@@ -205,6 +208,12 @@ impl Host {
                 self.around.ask(free, Due::Seen(process, sight));
                 self.around.ask(free, Due::Free(process));
             }
+            Some(Task::Post(operation)) if operation.computes.0 > 0 => {
+                processor.todo.insert(0, Task::Post(Operation { computes: Picos(0), ..operation }));
+                let free = Picos(at.0 + operation.computes.0);
+                processor.free = free;
+                self.around.ask(free, Due::Free(process));
+            }
             Some(Task::Post(operation)) => {
                 let name = (node, process, processor.next);
                 processor.next += 1;
@@ -227,6 +236,7 @@ impl Host {
         let words = self.settings.words;
         let processor = self.processor(process);
         let has_room = match step.what {
+            What::Word if step.operation.verb == Verb::Lock => true,
             What::Word => processor.words < words,
             what => processor.room[what.queue()] > 0,
         };
@@ -266,14 +276,23 @@ impl Host {
 
     fn post_word(&mut self, process: u8, step: Step) {
         let (at, most) = (self.around.at, self.settings.words);
-        let processor = self.processor(process);
-        processor.words += 1;
-        if processor.words == most {
-            processor.words_full_since = Some(at.0);
-        }
         let Step { name, operation, story, .. } = step;
+        let processor = self.processor(process);
+        if operation.verb == Verb::Lock {
+            processor.locks += 1;
+        } else {
+            processor.words += 1;
+            if processor.words == most {
+                processor.words_full_since = Some(at.0);
+            }
+        }
         let bytes = if operation.verb == Verb::Load { 0 } else { operation.bytes as u32 };
         self.write_bursts(process, Picos(0), bytes, Written::Word(Box::new(Word { name, operation, story })));
+    }
+
+    /// The process has a lock that it has asked for.
+    pub(super) fn lock_is_there(&mut self, process: u8) {
+        self.processor(process).locks -= 1;
     }
 
     /// A word of the process is no longer under way.

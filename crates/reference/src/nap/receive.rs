@@ -83,7 +83,7 @@ impl Host {
             What::Request => self.requested(&packet),
             What::Credits => {}
             What::Word => self.word_comes(packet),
-            What::Answer => self.answer_comes(packet),
+            What::Answer | What::No => self.answer_comes(packet),
         }
         self.has_left_buffer(payload);
     }

@@ -1,4 +1,4 @@
-//! The remote access unit: words that are loaded, stored and added to.
+//! The remote access unit: words that are loaded, stored and added to. What goes for a lock goes the way of a word.
 
 use super::bus::Purpose;
 use super::channel::Ready;
@@ -37,8 +37,9 @@ impl Host {
         let to = Peer { node: operation.node, process: operation.process };
         let source = Address { process: from.process, byte: operation.here };
         let mut packet = Packet::of_word(What::Word, name, operation, [from, to], story);
-        packet.source = (operation.verb != Verb::Load).then_some(source);
-        packet.payload = if operation.verb == Verb::Load { LOAD } else { STORE };
+        let takes_word = matches!(operation.verb, Verb::Store | Verb::FetchAdd);
+        packet.source = takes_word.then_some(source);
+        packet.payload = if takes_word { STORE } else { LOAD };
         self.around.ask(ready, Due::WordReady(Box::new(packet)));
     }
 
@@ -66,6 +67,9 @@ impl Host {
                 packet.story.pass(Unit::Bus, visible);
                 self.answer(packet, visible);
             }
+            Verb::Lock => self.lock_asked_for(packet),
+            Verb::TryLock => self.lock_tried(packet),
+            Verb::Unlock => self.lock_given_back(packet),
             _ => {
                 self.additions.push(packet);
                 if self.additions.len() == 1 {
@@ -118,10 +122,15 @@ impl Host {
 
     /// A word has been read, or will have been stored, at `done`.
     fn answer(&mut self, word: Packet, done: Picos) {
+        self.answer_with(What::Answer, word, done);
+    }
+
+    /// What another node has asked for is done, or refused, at `done`.
+    pub(super) fn answer_with(&mut self, what: What, word: Packet, done: Picos) {
         let ready = Picos(done.0 + self.settings.remote.0);
         let Packet { name, operation, from, to, mut story, data, .. } = word;
         story.pass(Unit::Remote, ready);
-        let mut packet = Packet::of_word(What::Answer, name, operation, [to, from], story);
+        let mut packet = Packet::of_word(what, name, operation, [to, from], story);
         packet.payload = ANSWER;
         packet.data = data.filter(|_| operation.verb != Verb::Store);
         self.around.ask(ready, Due::WordReady(Box::new(packet)));
@@ -129,16 +138,20 @@ impl Host {
 
     /// The answer is dealt with: the word goes to the processor.
     pub(super) fn answer_comes(&mut self, packet: Packet) {
-        let Packet { name, operation, mut story, data, .. } = packet;
+        let Packet { name, operation, what, mut story, data, .. } = packet;
         let process = name.1;
-        self.word_is_over(process);
+        match operation.verb {
+            Verb::Lock => self.lock_is_there(process),
+            _ => self.word_is_over(process),
+        }
         let bytes = if operation.verb == Verb::Store { 0 } else { operation.bytes as u32 };
         let (_, visible) = self.bus.post(process, self.around.at, bytes);
         story.pass(Unit::Bus, visible);
         if let Some(data) = data {
             self.around.ask(visible, Due::Landed(Address { process, byte: operation.here }, data));
         }
-        let completion = super::completion(CompletionKind::Loaded, name, &operation, story);
+        let kind = if what == What::No { CompletionKind::Refused } else { CompletionKind::Loaded };
+        let completion = super::completion(kind, name, &operation, story);
         self.around.ask(visible, Due::Visible(process, Sight::Word(completion)));
     }
 }

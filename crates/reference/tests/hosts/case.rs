@@ -127,6 +127,11 @@ struct Dice {
 const STEP: u64 = 16_000;
 
 impl Dice {
+    /// Those with that number of a case, which change nothing that others throw.
+    fn new(seed: u64, number: u64) -> Self {
+        Dice { stream: Stream::new(seed, number, Purpose::Test), is_coarse: seed.is_multiple_of(3) }
+    }
+
     fn below(&mut self, bound: u64) -> u64 {
         self.stream.below(bound)
     }
@@ -179,8 +184,7 @@ impl Dice {
 
 impl Case {
     pub(crate) fn of(kind: Kind, seed: u64) -> Self {
-        let stream = Stream::new(seed, 0, Purpose::Test);
-        let dice = &mut Dice { stream, is_coarse: seed.is_multiple_of(3) };
+        let dice = &mut Dice::new(seed, 0);
         let [are_apart, is_reliable] = [dice.one_in(2), kind == Kind::Th && dice.one_in(2)];
         // What is reliable is no part of a collective operation.
         let has_collectives = kind == Kind::Th && !is_reliable && dice.one_in(2);
@@ -231,7 +235,7 @@ impl Case {
             Nic::Th(_) if !(are_apart && is_reliable) && dice.one_in(2) => th::protect(dice, &mut plans),
             Nic::Th(_) => {}
             Nic::Elan4(of) => elan4::add(dice, of, &mut plans, are_apart.then_some(&mut next), seed),
-            Nic::Nap(settings) => *settings = nap::divided(dice, *settings, &plans),
+            Nic::Nap(settings) => nap::finish(dice, seed, settings, &mut plans),
         }
         let cycles = dice.cycles();
         let faults = faults(dice, breaks, &topology, rails);
@@ -248,6 +252,11 @@ impl Case {
     pub(crate) fn has_collectives(&self) -> bool {
         let mut all = self.plans.iter().flatten().flat_map(Plan::operations);
         all.any(|operation| operation.collective != Collective::default() || operation.verb == Verb::Control)
+    }
+
+    /// Whether processes may wait for locks that nobody frees.
+    pub(crate) fn has_locks(&self) -> bool {
+        self.plans.iter().flatten().flat_map(Plan::operations).any(|operation| operation.verb == Verb::Lock)
     }
 
     pub(crate) fn has_threads(&self) -> bool {

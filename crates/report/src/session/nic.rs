@@ -1,6 +1,8 @@
 //! Operations of NICs between two nodes: what they take, and with what.
 
 mod json;
+mod locks;
+mod measured;
 mod members;
 mod misfit;
 mod threads;
@@ -21,24 +23,24 @@ use flitway_nic::host::program::{Program, Submission, Verb, Waits};
 use flitway_nic::host::thread::{Code, ThreadFault};
 use flitway_nic::host::{AnyHost, HostCounts, Hosted, Hosts, IdleTime, IdleTimes, OnABus, Way};
 use flitway_process::Together;
-use flitway_process::collective::Member;
-use flitway_process::matching::Matcher;
 use flitway_process::operator::{Done, Operator, OperatorSettings};
-use flitway_process::threads::ThreadMember;
 use flitway_switch::{AnyFabric, on_architecture};
 use flitway_wiring::NodeId;
 use flitway_wiring::topology::End;
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use measured::{Measured, measured};
+
 pub use flitway_nic::host::program;
 pub use flitway_nic::host::story::Stage;
 pub use flitway_process::collective::CollectiveKind;
+pub use flitway_process::locker::Taking;
 pub use flitway_process::matching::Unexpected;
 pub use flitway_process::operator::Manner;
+pub use locks::LockChoice;
 pub use misfit::NicMisfit;
 
 /// Operations of a NIC, as asked for.
@@ -71,6 +73,8 @@ pub struct NicChoice {
     pub group: Option<GroupChoice>,
     /// Of sends that threads match with receives: how.
     pub matching: Option<MatchChoice>,
+    /// Of a lock of the first node, which the processes of all others up to the last hand round: how.
+    pub lock: Option<LockChoice>,
 }
 
 /// How threads match sends with receives.
@@ -105,13 +109,14 @@ impl NicChoice {
     /// The nodes that take part, in order: of two the caller's first.
     fn members(&self) -> Vec<u32> {
         let [from, to] = self.nodes;
-        if self.group.is_some() { (from..=to).collect() } else { vec![from, to] }
+        if self.group.is_some() || self.lock.is_some() { (from..=to).collect() } else { vec![from, to] }
     }
 
     /// The name of what is done.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.group.map_or(self.verb.name(), |group| group.kind.name())
+        let of_one = if self.lock.is_some() { Verb::Lock } else { self.verb };
+        self.group.map_or(of_one.name(), |group| group.kind.name())
     }
 }
 
@@ -199,6 +204,7 @@ impl NicResult {
         ("nic.zero_load_ns", "ns"),
         ("nic.bandwidth_mb_per_s", "MB/s"),
         ("nic.rate_per_s", "operations per s"),
+        ("nic.hand_over_ns", "ns"),
         ("nic.processor_ns.sender", "ns"),
         ("nic.processor_ns.receiver", "ns"),
         ("offered_load", "fraction of the injection rate"),
@@ -234,11 +240,15 @@ impl NicResult {
         self.latencies.get(place).map(|&picos| Picos(picos).as_nanos())
     }
 
-    /// Operations a second; `None` for ping-pong, whose latency says it, and if the run is too short. They are counted from
-    /// when the warm-up of every process has been seen until the first process begins its last one: those that begin then, or
-    /// those that are seen then, if they are fewer.
+    /// Operations a second; `None` for ping-pong, whose latency says it, and if the run is too short. Those of a lock are
+    /// counted from the first process that got it to the last. Those of a stream are counted from when the warm-up of every
+    /// process has been seen until the first process begins its last one: those that begin then, or those that are seen then,
+    /// if they are fewer.
     #[must_use]
     pub fn rate_per_s(&self) -> Option<f64> {
+        if self.choice.lock.is_some() {
+            return self.turns_per_s().filter(|_| self.is_complete);
+        }
         self.choice.outstanding.filter(|_| self.is_complete)?;
         let from = self.done.iter().map(|done| done.warm).max()?;
         let until = self.done.iter().filter_map(|done| done.begun.iter().max()).min()?;
@@ -257,7 +267,7 @@ impl NicResult {
         let bytes = self.choice.bytes as f64;
         match self.choice.outstanding {
             // Of many nodes each has the data at another time.
-            _ if !self.is_complete || self.choice.group.is_some() => None,
+            _ if !self.is_complete || self.choice.group.is_some() || self.choice.lock.is_some() => None,
             Some(_) => Some(self.rate_per_s()? * bytes / 1e6),
             None => Some(bytes / self.mean_ns()? * 1e3 * f64::from(self.choice.processes)),
         }
@@ -273,10 +283,10 @@ impl NicResult {
     }
 
     /// The mean time that the processors of the callers and of the others are busy for an operation, in nanoseconds, if all
-    /// were seen. In ping-pong each sees and posts as many.
+    /// were seen. In ping-pong each sees and posts as many. `None` for a lock, whose processors are held by it.
     #[must_use]
     pub fn processor_ns(&self) -> Option<[f64; 2]> {
-        if !self.is_complete {
+        if !self.is_complete || self.choice.lock.is_some() {
             return None;
         }
         let NicChoice { count, warm_up, outstanding, processes, .. } = self.choice;
@@ -404,6 +414,7 @@ impl Session {
                 Verb::Send | Verb::Store => Some(Verb::Put),
                 Verb::Load => Some(Verb::Get),
                 Verb::Put | Verb::Get | Verb::FetchAdd | Verb::Control | Verb::Event | Verb::Thread => None,
+                Verb::Lock | Verb::TryLock | Verb::Unlock => None,
             };
             let instead = instead.filter(|&other| !nic.ways(other).is_empty() && bytes <= nic.most(other).0);
             return Err(NicMisfit::TooLarge { verb, bytes, most, source, instead });
@@ -532,6 +543,10 @@ impl Session {
             if let Some(of_threads) = &of_threads {
                 return of_threads.of(node);
             }
+            if let Some(lock) = choice.lock {
+                let takes_part = (nodes[0]..=nodes[1]).contains(&node.0);
+                return if takes_part { locks::programs(&choice, lock, node) } else { Vec::new() };
+            }
             if let Some(group) = choice.group {
                 let [first, last] = nodes;
                 let takes_part = (first..=last).contains(&node.0);
@@ -557,7 +572,8 @@ impl Session {
             return None;
         }
         let clock = self.machine.clock;
-        let [from, to] = choice.nodes.map(NodeId);
+        let [from, to] =
+            choice.lock.map_or(choice.nodes, |_| [choice.nodes[0] + 1, choice.nodes[0]]).map(NodeId);
         let network = |at, way, payload: u16| {
             let (from, to) = if way == Way::There { (from, to) } else { (to, from) };
             let (cycles, _) = self.fabric.zero_load_cycles(from, to, payload.into());
@@ -570,6 +586,9 @@ impl Session {
                 .on_a_bus()
                 .matched_seen_at(&send, matching.place - 1, &network)
                 .filter(|_| is_expected);
+        }
+        if let Some(lock) = choice.lock {
+            return self.on_a_bus().seen_at(&locks::first(choice, lock), &network);
         }
         let operation = operators(choice).operation(0, 0, 0);
         match choice.chain {
@@ -597,6 +616,7 @@ fn done_of(choice: &NicChoice, seen: Vec<Seen>) -> Vec<Done> {
     let mut done: Vec<Vec<Done>> = seen.into_iter().map(|it| it.done).collect();
     match choice.group {
         Some(group) => members::done(group, choice.warm_up, done.concat()),
+        None if choice.lock.is_some() => done.concat(),
         None if choice.comes_back() => done.swap_remove(0),
         None => done.swap_remove(1),
     }
@@ -646,36 +666,6 @@ fn idle_times(fabric: &AnyFabric) -> IdleTimes {
             IdleTime { all, switches: (two - one) * u64::from(hops) }
         })
     })
-}
-
-/// A program that measures.
-trait Measured {
-    /// What it has seen.
-    fn done(&self) -> &Done;
-
-    /// Whether it has seen all that it is to see.
-    fn is_done(&self) -> bool;
-}
-
-impl Measured for Operator {
-    fn done(&self) -> &Done {
-        Operator::done(self)
-    }
-
-    fn is_done(&self) -> bool {
-        Operator::is_done(self)
-    }
-}
-
-/// The program as one that measures.
-fn measured(program: &dyn Program) -> &dyn Measured {
-    fn of<P: Measured + 'static>(any: &dyn Any) -> Option<&dyn Measured> {
-        any.downcast_ref::<P>().map(|program| program as &dyn Measured)
-    }
-    let any = program.as_any();
-    let of_nodes = of::<Operator>(any).or_else(|| of::<Member>(any));
-    let found = of_nodes.or_else(|| of::<Matcher>(any)).or_else(|| of::<ThreadMember>(any));
-    found.expect("it runs operations")
 }
 
 /// What `ask` answers of the host of `node`.

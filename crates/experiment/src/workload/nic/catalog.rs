@@ -3,7 +3,9 @@
 use flitway_engine::Picos;
 use flitway_machine::units;
 use flitway_report::session::nic::program::{Submission, Verb, Waits};
-use flitway_report::session::nic::{CollectiveKind, GroupChoice, Manner, MatchChoice, Unexpected};
+use flitway_report::session::nic::{
+    CollectiveKind, GroupChoice, LockChoice, Manner, MatchChoice, Taking, Unexpected,
+};
 use flitway_workload::catalog::{Catalog, Choice, ChoiceError, Entry, Parameter};
 use std::path::PathBuf;
 
@@ -26,6 +28,8 @@ pub struct Operation {
     pub group: Option<GroupChoice>,
     /// Of sends that threads match with receives: how.
     pub matching: Option<MatchChoice>,
+    /// Of a lock that is handed round: how.
+    pub lock: Option<LockChoice>,
 }
 
 /// Reads the parameters of an operation.
@@ -168,6 +172,29 @@ const OF_THREADS: Parameter = Parameter {
     ..CARRIED_OUT
 };
 
+const TAKEN: Parameter = Parameter {
+    name: "by",
+    expected: "`nic` or `retry`",
+    default: Some("nic"),
+    doc: "How a process comes to a lock that another has. `nic`: it waits for its turn at the NIC of the first node; `retry`: it \
+          is refused, and tries again after `backoff`.",
+};
+
+const HOLD: Parameter = Parameter {
+    name: "hold",
+    expected: "a time from 0 ns to 1 ms, such as `5us`",
+    default: Some("0ns"),
+    doc: "The time for which a process has the lock before it begins to free it.",
+};
+
+const BACK_OFF: Parameter = Parameter {
+    name: "backoff",
+    expected: "a time from 0 ns to 1 ms, such as `5us`, beside `by=retry`",
+    default: Some("1us"),
+    doc: "With `by=retry`: the time between a first refusal and the next try. It doubles with each further one, up to 16 times. \
+          [assumed].",
+};
+
 /// The operations of NICs.
 pub const CATALOG: Catalog<Reader> = Catalog::new(
     "NIC operation",
@@ -255,6 +282,20 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 parameters: &[NODES, QUEUE, BY],
             },
             |choice| operation(Verb::FetchAdd, choice),
+        ),
+        (
+            Entry {
+                name: "lock",
+                aliases: &[],
+                doc: "a lock of the first node is handed round by the processes of all others up to the last",
+                details: "Each takes it so many times as `--count` says. Its latency is the time from when a processor begins to ask for the lock \
+                          until it has it; the hand-over that from when a processor begins to free it until the next one has it, if that had \
+                          begun to ask; the rate is that of processes that get it. There are no data, and so no `--size`. A processor \
+                          frees the lock, and asks for it again when it has heard that it is free. Source: hpp-switch.txt section 2.1, \
+                          hardware locks; all else is [assumed].",
+                parameters: &[ALL_NODES, TAKEN, HOLD, BACK_OFF],
+            },
+            of_a_lock,
         ),
         (
             Entry {
@@ -351,6 +392,7 @@ fn of_group(kind: CollectiveKind, choice: &Choice) -> Result<Operation, ChoiceEr
         manner: Manner::USUAL,
         group,
         matching: None,
+        lock: None,
     })
 }
 
@@ -376,6 +418,35 @@ fn of_threads(kind: CollectiveKind, choice: &Choice) -> Result<Operation, Choice
         manner: Manner::USUAL,
         group,
         matching: None,
+        lock: None,
+    })
+}
+
+/// A lock that is handed round.
+fn of_a_lock(choice: &Choice) -> Result<Operation, ChoiceError> {
+    let nodes = choice.value(0, |text| nodes(text).filter(|[first, last]| first < last))?;
+    let is_queued = choice.value(1, |text| match text {
+        "nic" => Some(true),
+        "retry" => Some(false),
+        _ => None,
+    })?;
+    let time = |text: &str| units::time(text).ok().filter(|time| *time <= LATE_MAX);
+    let (hold, back_off) = (choice.value(2, time)?, choice.value(3, time)?);
+    if is_queued && choice.is_given(3) {
+        // Nobody is refused.
+        choice.value(3, |_| None::<()>)?;
+    }
+    let taking = if is_queued { Taking::Turn } else { Taking::Again(back_off) };
+    Ok(Operation {
+        verb: taking.verb(),
+        nodes,
+        by: None,
+        is_reliable: false,
+        chain: 1,
+        manner: Manner::USUAL,
+        group: None,
+        matching: None,
+        lock: Some(LockChoice { taking, hold }),
     })
 }
 
@@ -435,7 +506,7 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
         // Their data have one place.
         choice.taken(&BUFFERS, |_| None::<()>)?;
     }
-    Ok(Operation { verb, nodes, by, is_reliable, chain, manner, group: None, matching })
+    Ok(Operation { verb, nodes, by, is_reliable, chain, manner, group: None, matching, lock: None })
 }
 
 /// How processes go about an operation, as far as that can be said of it.
@@ -491,6 +562,7 @@ mod tests {
             manner: Manner::USUAL,
             group: None,
             matching: None,
+            lock: None,
         };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
         assert_eq!(read("put(0-15, queue=sdq, chain=8)"), Ok(Operation { chain: 8, ..put }));
@@ -506,6 +578,10 @@ mod tests {
         let barrier = read("barrier(0-63, by=hosts, arity=2)").map(|it| it.group);
         let group = GroupChoice { kind: CollectiveKind::Barrier, is_offloaded: false, arity: 2 };
         assert_eq!(barrier, Ok(Some(group)));
+        let lock = read("lock(0-63, by=retry, hold=2us)").map(|it| (it.verb, it.lock));
+        let taking = Taking::Again(Picos(1_000_000));
+        assert_eq!(lock, Ok((Verb::TryLock, Some(LockChoice { taking, hold: Picos(2_000_000) }))));
+        assert!(read("lock(0-3, backoff=1us)").unwrap_err().to_string().contains("beside `by=retry`"));
         assert!(read("barrier(3-1)").unwrap_err().to_string().contains("the first and the last"));
         assert!(read("broadcast(0-3, by=dma)").unwrap_err().to_string().contains("`nic` or `hosts`"));
         assert!(read("put(0-1, queue=dma)").unwrap_err().to_string().contains("`hdq` or `sdq`"));

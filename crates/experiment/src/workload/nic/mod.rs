@@ -42,7 +42,7 @@ pub(super) const KIND: Kind = Kind {
             "nic",
             KindId::Nic,
             ValueKind::Text("OPERATION"),
-            "An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...), fetch-add(...), or of many, barrier(0-15), broadcast(0-15), reduce(0-15), gather(0-15), thread(0-15, program=FILE); with \
+            "An operation of NICs between two nodes: put(0-1), get(...), send(...), remote-load(...), remote-store(...), fetch-add(...), or of many, lock(0-15), barrier(0-15), broadcast(0-15), reduce(0-15), gather(0-15), thread(0-15, program=FILE); with \
              queue=... or by=..., as the NIC has it, reliable=yes, match=N (flitway explain put); its latency, bandwidth and rate, and where the time goes",
         ),
         WorkloadOption::new(
@@ -97,9 +97,13 @@ pub type NicTask = Task<NicRun>;
 
 impl NicWorkload {
     /// How many come before those that count, for each process. A stream is what it is when as many are under way as there
-    /// will be, and a buffer when it has been used before, but for translations that are given on demand.
+    /// will be, and a buffer when it has been used before, but for translations that are given on demand. All turns of a lock
+    /// count.
     #[must_use]
     pub fn warm_up(&self) -> u32 {
+        if self.operation.lock.is_some() {
+            return 0;
+        }
         let Manner { buffers, is_on_demand, .. } = self.operation.manner;
         let of_buffers = if buffers > 1 && !is_on_demand { buffers } else { 0 };
         self.count.div_ceil(10).max(self.outstanding.unwrap_or(0)).max(of_buffers)
@@ -136,6 +140,10 @@ fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Ve
             let fixed = fixed_size(group.kind);
             let size = if fixed.is_none() { size } else { String::new() };
             (sizes.map(|sizes| fixed.map_or(sizes, |bytes| vec![bytes])), size)
+        }
+        None if operation.is_some_and(|operation| operation.lock.is_some()) => {
+            problems.extend(misfits_of_lock(options));
+            (sizes.map(|_| vec![0]), String::new())
         }
         None => (sizes, size),
     };
@@ -210,6 +218,15 @@ fn fixed_size(kind: CollectiveKind) -> Option<u64> {
         CollectiveKind::Reduce => Some(8),
         CollectiveKind::Broadcast | CollectiveKind::Gather | CollectiveKind::Threads => None,
     }
+}
+
+/// What is said beside a lock and does not go with it.
+fn misfits_of_lock(options: &WorkloadOptions) -> Vec<Problem> {
+    let refused = [("size", "has no data"), ("outstanding", "is taken again when it has been freed")];
+    let given = refused.into_iter().filter(|(option, _)| options.is_given(option));
+    let problem =
+        |(option, why)| Problem::new(option, format!("a lock {why}")).help(format!("leave --{option} out"));
+    given.map(problem).collect()
 }
 
 /// What is said beside an operation of many nodes and does not go with it.
@@ -323,7 +340,7 @@ impl Tasks for NicWorkload {
 
     /// Of each size at each load of the traffic.
     fn tasks(&self, session: &Session) -> Result<Vec<NicTask>, Vec<Problem>> {
-        let Operation { verb, nodes, by, is_reliable, chain, manner, group, matching } = self.operation;
+        let Operation { verb, nodes, by, is_reliable, chain, manner, group, matching, lock } = self.operation;
         let program = || self.program.as_ref().map(|program| Arc::clone(&program.code));
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
@@ -347,6 +364,7 @@ impl Tasks for NicWorkload {
                     manner,
                     group,
                     matching,
+                    lock,
                 };
                 let run = session.fit_nic_with(choice, program()).map_err(|error| vec![misfit(error)])?;
                 tasks.push(Task { run, background: background.clone(), faults: faults.clone() });

@@ -41,9 +41,11 @@ const PAGE: &[&str] = &[
      them are owed.",
     "Words. `remote-load`, `remote-store` and `fetch-add` are one packet and its answer, without a library: addresses are \
      physical all over the machine, and nothing is translated.",
+    "Locks. Each address has a lock, which the NIC of its node keeps. A process of another node that asks for it waits there for \
+     its turn, or is refused and tries again: `lock(0-15)`, `by=retry`.",
     "The bus. Each of two HyperTransport ports carries 6.4 Gbit/s each way; process i belongs to port i mod 2. \
      `host.platform` says what the processors take: solved from 1.4 us for software and both NICs, which is an input.",
-    "Not modelled: copies out of slots, end-to-end time-outs, locks, the barrier module with processes as leaves, multicasts into \
+    "Not modelled: copies out of slots, end-to-end time-outs, the barrier module with processes as leaves, multicasts into \
      rings, rails that fail.",
     "What happens when is said in crates/nic/src/nap/mod.rs, and of host and bus in crates/nic/src/host/.",
 ];

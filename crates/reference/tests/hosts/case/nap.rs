@@ -1,12 +1,14 @@
 //! Random settings of the NIC of Dawning 5000 and of the HPP Switches around it, and what its processes ask it for.
 
 use super::{Dice, Plan, chips, with_latencies};
+use flitway_engine::Picos;
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::bus::Reference;
 use flitway_nic::host::hyper_transport::HyperTransportSettings;
 use flitway_nic::host::program::{Operation, Submission, Verb};
 use flitway_nic::nap::NapSettings;
 use flitway_switch::SwitchSettings;
+use flitway_wiring::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a process asks for, and how.
@@ -25,7 +27,7 @@ pub(super) fn what(dice: &mut Dice) -> (Verb, Submission) {
     ])
 }
 
-/// Its settings, but for the rings of NAP: see [`divided`].
+/// Its settings, but for the rings of NAP: see [`finish`].
 pub(super) fn settings(dice: &mut Dice) -> NapSettings {
     let host = HostSettings { bus: bus(dice), poll: dice.time() };
     let mtu = dice.pick(&[64, 128, 128, 256, 512]);
@@ -50,8 +52,14 @@ pub(super) fn settings(dice: &mut Dice) -> NapSettings {
     }
 }
 
+/// Gives `settings` the rings of NAP that `plans` need, and these their locks.
+pub(super) fn finish(dice: &mut Dice, seed: u64, settings: &mut NapSettings, plans: &mut [Vec<Plan>]) {
+    *settings = divided(dice, *settings, plans);
+    add_locks(seed, plans);
+}
+
 /// The same with rings that all who send in `plans` have slots of: each a few, or one.
-pub(super) fn divided(dice: &mut Dice, settings: NapSettings, plans: &[Vec<Plan>]) -> NapSettings {
+fn divided(dice: &mut Dice, settings: NapSettings, plans: &[Vec<Plan>]) -> NapSettings {
     // By ring: who sends to it.
     let mut senders: BTreeMap<(u32, u8), BTreeSet<(u32, u8)>> = BTreeMap::new();
     for (node, plans) in (0..).zip(plans) {
@@ -71,6 +79,40 @@ pub(super) fn divided(dice: &mut Dice, settings: NapSettings, plans: &[Vec<Plan>
     let peers = most.max(1) as u32 + dice.pick(&[0, 0, 1, 5]);
     let slots = peers * dice.pick(&[1, 1, 2, 3, 4, 8]) + dice.below(peers.into()) as u32;
     NapSettings { slots, peers, ..settings }
+}
+
+/// In half of the cases processes take locks, of which there are few, and free some: in any order, now and then in vain.
+fn add_locks(seed: u64, plans: &mut [Vec<Plan>]) {
+    let dice = &mut Dice::new(seed, 1);
+    if dice.one_in(2) {
+        return;
+    }
+    let nodes = plans.len() as u32;
+    let processes: Vec<u32> = plans.iter().map(|plans| plans.len() as u32).collect();
+    let (homes, locks) = (dice.between(1, nodes), dice.between(1, 3));
+    let most = dice.pick(&[2, 4, 12]);
+    for (own, plan) in (0..).zip(plans).flat_map(|(own, plans)| plans.iter_mut().map(move |it| (own, it))) {
+        for _ in 0..dice.below(most) {
+            let home = match dice.below(homes.into()) as u32 {
+                home if home == own => (own + 1) % nodes,
+                home => home,
+            };
+            let process = dice.below(processes[home as usize].min(2).into()) as u8;
+            let there = u64::from(dice.between(1, locks)) * 40;
+            let of = |verb| Operation {
+                there,
+                ..Operation::plain(verb, Submission::Pio, (NodeId(home), process))
+            };
+            let first = dice.pick(&[Verb::Lock, Verb::Lock, Verb::TryLock, Verb::TryLock, Verb::Unlock]);
+            let computes = if dice.one_in(3) { dice.time() } else { Picos(0) };
+            let before = dice.below(plan.start.len() as u64 + 1) as usize;
+            plan.start.insert(before, of(first));
+            if !dice.one_in(6) {
+                let before = dice.below(plan.then.len() as u64 + 1) as usize;
+                plan.then.insert(before, Operation { computes, ..of(Verb::Unlock) });
+            }
+        }
+    }
 }
 
 fn bus(dice: &mut Dice) -> HyperTransportSettings {

@@ -1,6 +1,6 @@
 //! What came of operations of NICs, as an object.
 
-use super::{GroupChoice, Manner, MatchChoice, NicChoice, NicResult, Waits, stage_names};
+use super::{GroupChoice, LockChoice, Manner, MatchChoice, NicChoice, NicResult, Taking, Waits, stage_names};
 use flitway_engine::Picos;
 use serde_json::{Value, json};
 
@@ -38,6 +38,7 @@ impl NicResult {
         put("zero_load_ns", self.zero_load.map(Picos::as_nanos));
         put("bandwidth_mb_per_s", self.bandwidth_mb_per_s());
         put("rate_per_s", self.rate_per_s());
+        put("hand_over_ns", self.hand_over_ns());
         let busy = self.busy();
         let busy = busy
             .iter()
@@ -95,6 +96,13 @@ impl NicResult {
         if let Some(GroupChoice { is_offloaded, arity, .. }) = self.choice.group {
             nic["by"] = json!(if is_offloaded { "nic" } else { "hosts" });
             nic["arity"] = json!(arity);
+        }
+        if let Some(LockChoice { taking, hold }) = self.choice.lock {
+            nic["by"] = json!(if taking == Taking::Turn { "nic" } else { "retry" });
+            nic["hold_ns"] = json!(hold.as_nanos());
+            if let Taking::Again(back_off) = taking {
+                nic["back_off_ns"] = json!(back_off.as_nanos());
+            }
         }
         if let Some(MatchChoice { place, unexpected, late }) = self.choice.matching {
             nic["match"] = json!(place);
