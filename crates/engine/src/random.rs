@@ -58,6 +58,8 @@ pub enum Purpose {
     Failure = 23,
     /// Which answers a link corrupts that have wires of their own.
     AnswerError = 24,
+    /// When system software takes a processor first.
+    Noise = 25,
 }
 
 /// The key of `component` for `purpose` in a run with `seed`.

@@ -24,6 +24,7 @@ const PUT: NicChoice = NicChoice {
     group: None,
     matching: None,
     lock: None,
+    noise: None,
 };
 
 const STREAM: NicChoice = NicChoice { count: 200, warm_up: 20, outstanding: Some(8), ..PUT };

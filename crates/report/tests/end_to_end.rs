@@ -37,6 +37,7 @@ const PUT: NicChoice = NicChoice {
     group: None,
     matching: None,
     lock: None,
+    noise: None,
 };
 
 fn machine(name: &str, set: &[&str]) -> Machine {

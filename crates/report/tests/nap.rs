@@ -24,6 +24,7 @@ const SEND: NicChoice = NicChoice {
     group: None,
     matching: None,
     lock: None,
+    noise: None,
 };
 
 const PUT: NicChoice = NicChoice { verb: Verb::Put, by: Submission::Dma, ..SEND };

@@ -23,6 +23,7 @@ const PUT: NicChoice = NicChoice {
     group: None,
     matching: None,
     lock: None,
+    noise: None,
 };
 
 fn session(machine: &str, set: &[&str], threads: u32) -> Session {

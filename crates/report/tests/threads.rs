@@ -33,6 +33,7 @@ const SEND: NicChoice = NicChoice {
     group: None,
     matching: Some(MATCH),
     lock: None,
+    noise: None,
 };
 
 fn session(machine: &str, set: &[&str], threads: u32) -> Session {

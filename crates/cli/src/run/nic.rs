@@ -15,7 +15,7 @@ use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Waits};
 use flitway_report::session::nic::{
-    Busy, GroupChoice, LockChoice, Manner, MatchChoice, NicResult, Stage, Taking, stage_names,
+    Busy, GroupChoice, LockChoice, Manner, MatchChoice, NicResult, Noise, Stage, Taking, stage_names,
 };
 use flitway_report::shown::load;
 use flitway_wiring::NodeId;
@@ -201,8 +201,17 @@ const COLUMNS: [Column; 8] = [
 /// The most sizes of which it is shown where the time goes.
 const SIZES: usize = 4;
 
-/// What is about to be measured, and the heading of the table.
+/// What is about to be measured, what disturbs it, and the heading of the table.
 fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
+    let time = |Picos(time)| units::format(time, Dimension::Time);
+    let noise = workload.operation.noise.map_or_else(String::new, |Noise { length, period }| {
+        format!("system software has each processor for {} of every {}\n", time(length), time(period))
+    });
+    noise + &header_of_operations(session, workload, by)
+}
+
+/// What is about to be measured, and the heading of the table.
+fn header_of_operations(session: &Session, workload: &NicWorkload, by: Submission) -> String {
     let NicWorkload { operation, count, outstanding, processes, .. } = workload;
     let [from, to] = operation.nodes;
     let how = match outstanding {

@@ -27,7 +27,7 @@ impl Hosts {
             let programs = programs(place.node);
             let device = device(place, programs.len());
             let (memory, surroundings) = (Memory::default(), surroundings.clone());
-            Box::new(Host::new(place.node, settings, device, memory, programs, surroundings))
+            Box::new(Host::new(place, settings, device, memory, programs, surroundings))
         }))
     }
 }

@@ -21,6 +21,9 @@
 //! * **A process that waits by interrupts** *sleeps* whenever its processor comes to have nothing to do, and the NIC is told at
 //!   that date. Then it sees nothing until an interrupt wakes it. What has come has waited for the *interrupt* until then, and
 //!   its processor has been busy as long as the system software took to handle it.
+//! * **System noise.** System software may have a processor for a time, again and again: the first time at a random date in the
+//!   first period. What the processor would begin then it begins at the end of that time; what it has begun goes on, and so do
+//!   interrupts. What a process sees so late has waited for the *noise* from when that began, or it came.
 //! * **The library** of a process, if its NIC has one, acts in place of the program when the process has seen something that
 //!   is for the library: it may put a *step* of an operation behind what the processor has to do. With such a NIC a processor
 //!   that waits for room sees what comes meanwhile, the first first; when it has, it tries again.
@@ -35,6 +38,7 @@ pub mod contents;
 mod hosted;
 pub mod hyper_transport;
 pub mod memory;
+mod noise;
 mod on_a_bus;
 pub mod pci_x;
 pub mod pcie;
@@ -46,8 +50,10 @@ pub mod thread;
 pub mod transfer;
 
 pub use hosted::{Hosted, Hosts};
+pub use noise::Noise;
 pub use on_a_bus::{Network, OnABus, Way};
 
+use crate::Place;
 use agenda::Agenda;
 use bus::{Bus, BusCounts, BusEvent, BusSettings, plus};
 use contents::Contents;
@@ -103,7 +109,7 @@ pub trait Device: Debug + Send {
     /// # Panics
     /// If it has none of that and is given some.
     fn admit(&mut self, _: u8, setup: Setup) {
-        assert_eq!(setup, Setup::default(), "keys, valid addresses and interrupts are those of another NIC");
+        assert!(setup.is_usual(), "keys, valid addresses and interrupts are those of another NIC");
     }
 
     /// A process that waits by interrupts sleeps.
@@ -349,10 +355,10 @@ macro_rules! in_context {
 }
 
 impl<D: Device> Host<D> {
-    /// The host of `node`, with a processor for each of `programs`.
+    /// The host of the node that `place` names, with a processor for each of `programs`.
     #[must_use]
     pub fn new(
-        node: NodeId,
+        place: Place,
         settings: HostSettings<D::Bus>,
         mut device: D,
         memory: Memory,
@@ -366,14 +372,17 @@ impl<D: Device> Host<D> {
         }
         (0..programs.len()).for_each(|process| agenda.ask(Picos(0), Event::Free(process as u8)));
         Host {
-            node,
+            node: place.node,
             settings,
             surroundings,
             agenda,
             bus: Bus::new(&settings.bus),
             memory,
             device,
-            processors: programs.into_iter().map(Processor::new).collect(),
+            processors: (0..)
+                .zip(programs)
+                .map(|(process, program)| Processor::new(program, place, process))
+                .collect(),
             flits: 0,
         }
     }
@@ -442,6 +451,10 @@ impl<D: Device> Host<D> {
         if processor.free > at || processor.is_asleep {
             return;
         }
+        if let Some(until) = processor.noise_until(at, D::SEES_WHILE_WAITING) {
+            processor.free = until;
+            return self.agenda.ask(until, Event::Free(process));
+        }
         let Some(task) = processor.next(D::SEES_WHILE_WAITING) else {
             if processor.falls_asleep() {
                 in_context!(self, at, now, out, sleeps(process));
@@ -458,6 +471,7 @@ impl<D: Device> Host<D> {
                 let poll = if completion.needs_poll() { self.settings.poll } else { Picos(0) };
                 let (found, copies) = (plus(at, poll), self.device.copies(process, &completion));
                 let seen = plus(found, copies);
+                processor.pass_noise(&mut completion.story, at);
                 completion.story.pass(Unit::Poll, found);
                 completion.story.pass(Unit::Copy, seen);
                 if !processor.waits {

@@ -21,7 +21,7 @@ pub trait OnABus {
 
     /// Whether the system software can set that up for a process.
     fn takes(&self, setup: &Setup) -> bool {
-        *setup == Setup::default()
+        setup.is_usual()
     }
 
     /// What it takes longer until a process has seen what comes, in an idle machine, if it sleeps; `None` if none can.

@@ -1,8 +1,10 @@
 //! A processor, and what it has to do.
 
 use super::Post;
+use super::noise::NoiseOf;
 use super::program::{Completion, Operation, Program, Waits};
-use super::story::Unit;
+use super::story::{Story, Unit};
+use crate::Place;
 use flitway_engine::Picos;
 use std::collections::VecDeque;
 
@@ -25,6 +27,7 @@ pub(super) struct Processor {
     pub(super) busy: u64,
     /// Until when it deals with interrupts.
     pub(super) interrupted: Picos,
+    noise: Option<NoiseOf>,
 }
 
 /// What a processor does next.
@@ -40,10 +43,12 @@ pub(super) enum Task {
 }
 
 impl Processor {
-    /// One on which `program` begins.
-    pub(super) fn new(program: Box<dyn Program>) -> Self {
+    /// One on which `program` begins, as that process of the node that `place` names.
+    pub(super) fn new(program: Box<dyn Program>, place: Place, process: u8) -> Self {
+        let setup = program.setup();
         Processor {
-            by: program.setup().waits,
+            by: setup.waits,
+            noise: setup.noise.map(|noise| NoiseOf::new(noise, place, process)),
             is_asleep: false,
             program,
             todo: VecDeque::from([Task::Begin]),
@@ -57,11 +62,30 @@ impl Processor {
 
     /// What it does next; while it waits to post, only what it sees then, if it does.
     pub(super) fn next(&mut self, sees_while_waiting: bool) -> Option<Task> {
+        self.place(sees_while_waiting).and_then(|place| self.todo.remove(place))
+    }
+
+    /// Which task that is.
+    fn place(&self, sees_while_waiting: bool) -> Option<usize> {
         if !self.waits {
-            return self.todo.pop_front();
+            return (!self.todo.is_empty()).then_some(0);
         }
-        let first = self.todo.iter().position(|task| matches!(task, Task::See(_)));
-        first.filter(|_| sees_while_waiting).and_then(|place| self.todo.remove(place))
+        let first = || self.todo.iter().position(|task| matches!(task, Task::See(_)));
+        if sees_while_waiting { first() } else { None }
+    }
+
+    /// Until when system software has it at `at`, if it has something to do.
+    pub(super) fn noise_until(&self, at: Picos, sees_while_waiting: bool) -> Option<Picos> {
+        let noise = self.noise.as_ref()?;
+        self.place(sees_while_waiting).and_then(|_| noise.until(at))
+    }
+
+    /// What it sees at `at` has waited for system software, if that had it until then.
+    pub(super) fn pass_noise(&self, story: &mut Story, at: Picos) {
+        if let Some(since) = self.noise.as_ref().and_then(|noise| noise.since(at)) {
+            story.pass(Unit::Poll, since.max(story.until()));
+            story.pass(Unit::Noise, at);
+        }
     }
 
     /// Whether it waits for room for an operation, or has not gone on since.

@@ -1,5 +1,6 @@
 //! What runs on a processor of a host, and what it asks its NIC for.
 
+use super::Noise;
 use super::memory::Address;
 use super::story::Story;
 use super::thread::{Thread, Words};
@@ -45,9 +46,17 @@ pub struct Setup {
     pub is_on_demand: bool,
     /// How it finds out what comes.
     pub waits: Waits,
+    /// When system software has its processor.
+    pub noise: Option<Noise>,
 }
 
 impl Setup {
+    /// Whether there is nothing that a NIC has to do with.
+    #[must_use]
+    pub fn is_usual(&self) -> bool {
+        Setup { noise: None, ..self.clone() } == Setup::default()
+    }
+
     /// Whether all of `bytes` from `byte` on are at valid addresses.
     #[must_use]
     pub fn has(&self, byte: u64, bytes: u64) -> bool {

@@ -45,6 +45,8 @@ pub enum Unit {
     Room,
     /// An interrupt, until it has been handled.
     Interrupt,
+    /// Waiting for a processor that system software has.
+    Noise,
     /// A process that polls its memory.
     Poll,
     /// A process that copies what it got to its place.
@@ -53,7 +55,7 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 20] = [
+    pub const ALL: [Unit; 21] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
@@ -72,6 +74,7 @@ impl Unit {
         Unit::Kept,
         Unit::Room,
         Unit::Interrupt,
+        Unit::Noise,
         Unit::Poll,
         Unit::Copy,
     ];
@@ -98,6 +101,7 @@ impl Unit {
             Unit::Kept => "kept by a thread",
             Unit::Room => "waiting for room",
             Unit::Interrupt => "interrupt",
+            Unit::Noise => "system noise",
             Unit::Poll => "polling",
             Unit::Copy => "copying",
         }
@@ -144,6 +148,7 @@ impl Stage {
         Unit::Event,
         Unit::Bus,
         Unit::Interrupt,
+        Unit::Noise,
         Unit::Poll,
         Unit::Copy,
         Unit::Processor,

@@ -410,7 +410,7 @@ impl Nap {
         surroundings: Surroundings<Content>,
     ) -> Box<dyn AnyHost> {
         let nic = Nap::new(settings, place, programs.len());
-        Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
+        Box::new(Host::new(place, settings.host, nic, memory, programs, surroundings))
     }
 
     /// So much later than now.

@@ -479,7 +479,7 @@ impl Th {
         surroundings: Surroundings<Parcel>,
     ) -> Box<dyn AnyHost> {
         let nic = Th::new(settings, place, programs.len());
-        Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
+        Box::new(Host::new(place, settings.host, nic, memory, programs, surroundings))
     }
 
     /// Looks for the translation of `page`, and reads it if it must.

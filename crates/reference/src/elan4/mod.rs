@@ -15,6 +15,7 @@ mod system;
 mod thread;
 
 use crate::host::model::{Around, Model, Modelled};
+use crate::host::noise::Noise;
 use crate::host::translation::{Page, Translations};
 use bus::{Bus, Read};
 use command::{Command, Queue};
@@ -242,7 +243,11 @@ pub fn host(
     let mut host = Host {
         around: Around::new(place, memory, surroundings),
         settings: *settings,
-        processors: programs.into_iter().map(|it| Processor::new(it, settings.queue)).collect(),
+        processors: (0..)
+            .zip(programs)
+            .map(|(process, it)| (Noise::of(place, process, &*it), it))
+            .map(|(noise, it)| Processor::new(it, noise, settings.queue))
+            .collect(),
         bus: Bus::new(settings.host.bus),
         queues: (0..2 * processes).map(|_| Queue::default()).collect(),
         turn: 0,

@@ -5,6 +5,7 @@ use super::dma::Descriptor;
 use super::{
     Completion, CompletionKind, Due, Found, Host, Operation, Program, Story, Submission, Unit, Verb, What,
 };
+use crate::host::noise::Noise;
 use flitway_engine::Picos;
 use flitway_nic::elan4::{DESCRIPTOR, WORD};
 
@@ -27,6 +28,7 @@ pub(super) struct Processor {
     room: u32,
     /// When it has dealt with the interrupts that have come.
     interrupts_end: Picos,
+    noise: Option<Noise>,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,7 @@ pub(super) struct Burst {
 }
 
 impl Processor {
-    pub(super) fn new(program: Box<dyn Program>, room: u32) -> Self {
+    pub(super) fn new(program: Box<dyn Program>, noise: Option<Noise>, room: u32) -> Self {
         let (todo, bursts) = (vec![Task::Begin], Vec::new());
         let (free, interrupts_end) = (Picos(0), Picos(0));
         Processor {
@@ -63,6 +65,7 @@ impl Processor {
             busy: 0,
             room,
             interrupts_end,
+            noise,
         }
     }
 
@@ -143,13 +146,19 @@ impl Host {
         if processor.waits || processor.free > at {
             return;
         }
-        if let Some(since) = processor.since {
+        if processor.since.is_some() {
             let ends = processor.interrupts_end;
             if ends > at {
                 return self.around.ask(ends, Due::Free(process));
             }
+        }
+        let has_something = !processor.bursts.is_empty() || !processor.todo.is_empty();
+        if let Some(ends) = processor.noise.as_mut().filter(|_| has_something).and_then(|it| it.ends(at)) {
+            processor.free = ends;
+            return self.around.ask(ends, Due::Free(process));
+        }
+        if let Some(since) = processor.since.take() {
             processor.busy += at.0 - since.0;
-            processor.since = None;
         }
         if !processor.bursts.is_empty() {
             return self.write_on(process);
@@ -163,6 +172,9 @@ impl Host {
                 self.busy_for(process, Picos(0));
             }
             Task::See(mut completion, message) => {
+                if let Some(noise) = &mut processor.noise {
+                    noise.has_held(&mut completion.story, at);
+                }
                 let copy = message.as_ref().map_or(0, Found::copied).div_ceil(WORD.into());
                 let takes = Picos(poll.0 + copy * self.settings.copy.0);
                 let seen = self.around.after(takes);

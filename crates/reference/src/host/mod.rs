@@ -3,6 +3,7 @@
 
 pub(crate) mod agenda;
 pub(crate) mod model;
+pub(crate) mod noise;
 pub(crate) mod translation;
 
 use flitway_engine::Cycle;

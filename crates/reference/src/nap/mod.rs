@@ -12,6 +12,7 @@ mod receive;
 mod words;
 
 use crate::host::model::{Around, Model, Modelled};
+use crate::host::noise::Noise;
 use bus::{Bus, Read};
 use channel::{Descriptor, Engine, Leaves, MSG, NAP, Queue, Ready};
 use flitway_engine::Picos;
@@ -264,7 +265,11 @@ pub fn host(
     let mut host = Host {
         around: Around::new(place, memory, surroundings),
         settings: *settings,
-        processors: programs.into_iter().map(|it| Processor::new(it, settings.depth)).collect(),
+        processors: (0..)
+            .zip(programs)
+            .map(|(process, it)| (Noise::of(place, process, &*it), it))
+            .map(|(noise, it)| Processor::new(it, noise, settings.depth))
+            .collect(),
         bus: Bus::new(settings.host.bus),
         queues: (0..=2 * processes).map(|_| Queue::default()).collect(),
         queue_turn: 0,

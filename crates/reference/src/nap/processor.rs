@@ -3,6 +3,7 @@
 use super::channel::{Descriptor, NAP};
 use super::words::Word;
 use super::{Completion, Due, Host, Operation, Peer, Sight, Story, Unit, What};
+use crate::host::noise::Noise;
 use flitway_engine::Picos;
 use flitway_nic::host::program::{CompletionKind, Program, Submission, Verb};
 use flitway_nic::nap::{DESCRIPTOR, DOORBELL, HANDSHAKE, NAP_HEAD, WORD};
@@ -31,6 +32,7 @@ pub(super) struct Processor {
     owed: Vec<(Peer, u32)>,
     /// Event records that it has seen since it last told the NIC.
     records: u32,
+    noise: Option<Noise>,
 }
 
 #[derive(Debug)]
@@ -54,7 +56,7 @@ pub(super) struct Step {
 }
 
 impl Processor {
-    pub(super) fn new(program: Box<dyn Program>, depth: u32) -> Self {
+    pub(super) fn new(program: Box<dyn Program>, noise: Option<Noise>, depth: u32) -> Self {
         Processor {
             program,
             todo: vec![Task::Begin],
@@ -69,6 +71,7 @@ impl Processor {
             words_full: 0,
             owed: Vec::new(),
             records: 0,
+            noise,
         }
     }
 
@@ -80,11 +83,15 @@ impl Processor {
 
     /// What it does next: what it sees, if it waits.
     fn next_task(&mut self) -> Option<Task> {
+        self.next_place().map(|place| self.todo.remove(place))
+    }
+
+    fn next_place(&self) -> Option<usize> {
         let place = match self.waits {
             true => self.todo.iter().position(|task| matches!(task, Task::See(_)))?,
             false => 0,
         };
-        (place < self.todo.len()).then(|| self.todo.remove(place))
+        (place < self.todo.len()).then_some(place)
     }
 
     /// For how long it had as many words under way as may be.
@@ -191,6 +198,11 @@ impl Host {
         if processor.free > at {
             return;
         }
+        let has_something = processor.next_place().is_some();
+        if let Some(ends) = processor.noise.as_mut().filter(|_| has_something).and_then(|it| it.ends(at)) {
+            processor.free = ends;
+            return self.around.ask(ends, Due::Free(process));
+        }
         match processor.next_task() {
             None => {}
             Some(Task::Begin) => {
@@ -204,6 +216,9 @@ impl Host {
                 }
                 processor.free = Picos(at.0 + poll.0);
                 let free = processor.free;
+                if let Some(noise) = &mut processor.noise {
+                    noise.has_held(sight.story(), at);
+                }
                 sight.story().pass(Unit::Poll, free);
                 self.around.ask(free, Due::Seen(process, sight));
                 self.around.ask(free, Due::Free(process));

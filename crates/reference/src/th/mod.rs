@@ -13,6 +13,7 @@ mod system;
 mod translation;
 
 use crate::host::model::{Around, Model, Modelled};
+use crate::host::noise::Noise;
 use crate::host::translation::Translations;
 use bus::{Bus, Read};
 use connection::{Connections, Saying};
@@ -204,7 +205,11 @@ pub fn host(
     let mut host = Host {
         around: Around::new(place, memory, surroundings),
         settings: *settings,
-        processors: programs.into_iter().map(|it| Processor::new(it, hdq_depth, sdq_depth)).collect(),
+        processors: (0..)
+            .zip(programs)
+            .map(|(process, it)| (Noise::of(place, process, &*it), it))
+            .map(|(noise, it)| Processor::new(it, noise, hdq_depth, sdq_depth))
+            .collect(),
         bus: Bus::new(settings.host.bus),
         sources: vec![Vec::new(); hdqs as usize + sdqs + 1],
         kept: vec![Vec::new(); sdqs.max(hdqs as usize)],

@@ -2,6 +2,7 @@
 
 use super::submission::Descriptor;
 use super::{Completion, Due, Host, Operation, Part, Program, Ring, Story};
+use crate::host::noise::Noise;
 use flitway_engine::Picos;
 use flitway_nic::host::program::{Submission, Waits};
 use flitway_nic::th::end_to_end::ContextUse;
@@ -23,6 +24,7 @@ pub(super) struct Processor {
     /// Descriptors that, as far as it knows, its queue on the chip and that in memory have room for.
     pub(super) hdq_room: u32,
     pub(super) sdq_room: u32,
+    noise: Option<Noise>,
 }
 
 #[derive(Debug)]
@@ -35,7 +37,7 @@ enum Task {
 }
 
 impl Processor {
-    pub(super) fn new(program: Box<dyn Program>, hdq_room: u32, sdq_room: u32) -> Self {
+    pub(super) fn new(program: Box<dyn Program>, noise: Option<Noise>, hdq_room: u32, sdq_room: u32) -> Self {
         let todo = vec![Task::Begin];
         Processor {
             program,
@@ -47,6 +49,7 @@ impl Processor {
             busy: 0,
             hdq_room,
             sdq_room,
+            noise,
         }
     }
 
@@ -108,12 +111,19 @@ impl Host {
             }
             return;
         }
+        if let Some(ends) = processor.noise.as_mut().and_then(|noise| noise.ends(at)) {
+            processor.free = ends;
+            return self.around.ask(ends, Due::Free(process));
+        }
         match processor.todo.remove(0) {
             Task::Begin => {
                 processor.act(at, None);
                 self.busy_for(process, Picos(0));
             }
             Task::See(ring, mut completion) => {
+                if let Some(noise) = &mut processor.noise {
+                    noise.has_held(&mut completion.story, at);
+                }
                 let seen = self.around.after(poll);
                 completion.story.pass(Part::Poll, seen);
                 self.around.ask(seen, Due::Seen(process, ring, completion));

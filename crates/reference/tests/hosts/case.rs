@@ -7,6 +7,7 @@ use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::observer::component_at;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
 use flitway_nic::elan4::ElanSettings;
+use flitway_nic::host::Noise;
 use flitway_nic::host::bus::{BusSettings, Reference};
 use flitway_nic::host::program::{
     Collective, Completion, CountedEvent, Operation, Program, Setup, Submission,
@@ -237,6 +238,7 @@ impl Case {
             Nic::Elan4(of) => elan4::add(dice, of, &mut plans, are_apart.then_some(&mut next), seed),
             Nic::Nap(settings) => nap::finish(dice, seed, settings, &mut plans),
         }
+        add_noise(&mut Dice { stream: Stream::new(seed, 2, Purpose::Test), ..*dice }, &mut plans);
         let cycles = dice.cycles();
         let faults = faults(dice, breaks, &topology, rails);
         let errors = LinkErrors { seed, ..errors };
@@ -344,7 +346,7 @@ impl Case {
 
     /// Whether the system software has set up something for processes.
     pub(crate) fn is_protected(&self) -> bool {
-        let has_all = |setup: &Setup| Setup { is_on_demand: false, ..setup.clone() } == Setup::default();
+        let has_all = |setup: &Setup| Setup { is_on_demand: false, ..setup.clone() }.is_usual();
         !self.plans.iter().flatten().all(|plan| has_all(&plan.setup))
     }
 
@@ -413,6 +415,18 @@ impl Case {
         }
         all.append(&mut one);
         all
+    }
+}
+
+/// System software has the processors of some processes now and then, in a third of all cases.
+fn add_noise(dice: &mut Dice, plans: &mut [Vec<Plan>]) {
+    if dice.below(3) > 0 {
+        return;
+    }
+    for plan in plans.iter_mut().flatten() {
+        let length = Picos(STEP * u64::from(dice.between(1, 40)));
+        let period = Picos(length.0 + STEP * u64::from(dice.between(1, 100)));
+        plan.setup.noise = dice.one_in(2).then_some(Noise { length, period });
     }
 }
 

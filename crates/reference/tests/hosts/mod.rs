@@ -154,7 +154,7 @@ fn elan4_host(
     surroundings: Surroundings<Parcel>,
 ) -> Box<dyn AnyHost> {
     let nic = Elan4::new(settings, place, programs.len());
-    Box::new(Host::new(place.node, settings.host, nic, memory, programs, surroundings))
+    Box::new(Host::new(place, settings.host, nic, memory, programs, surroundings))
 }
 
 /// What makes the host of a node with its NIC.

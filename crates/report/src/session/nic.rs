@@ -5,6 +5,7 @@ mod locks;
 mod measured;
 mod members;
 mod misfit;
+mod noisy;
 mod threads;
 
 use super::Session;
@@ -34,6 +35,7 @@ use std::time::Duration;
 
 use measured::{Measured, measured};
 
+pub use flitway_nic::host::Noise;
 pub use flitway_nic::host::program;
 pub use flitway_nic::host::story::Stage;
 pub use flitway_process::collective::CollectiveKind;
@@ -75,6 +77,8 @@ pub struct NicChoice {
     pub matching: Option<MatchChoice>,
     /// Of a lock of the first node, which the processes of all others up to the last hand round: how.
     pub lock: Option<LockChoice>,
+    /// When system software has the processors, if it has.
+    pub noise: Option<Noise>,
 }
 
 /// How threads match sends with receives.
@@ -539,7 +543,7 @@ impl Session {
         let NicChoice { nodes, processes, .. } = choice;
         let operators = operators(&choice);
         let of_threads = run.code.clone().map(|code| threads::Programs::new(&choice, code, self.on_a_bus()));
-        let programs = Arc::new(move |node: NodeId| {
+        let programs = move |node: NodeId| {
             if let Some(of_threads) = &of_threads {
                 return of_threads.of(node);
             }
@@ -554,7 +558,8 @@ impl Session {
             }
             let side = nodes.iter().position(|&it| it == node.0);
             side.map(|side| programs(operators, side, processes)).unwrap_or_default()
-        });
+        };
+        let programs = Arc::new(move |node| noisy::all(choice.noise, programs(node)));
         self.on_a_bus().hosts(self.fabric.nodes(), self.machine.clock, idle_times(&self.fabric), programs)
     }
 

@@ -2,6 +2,7 @@
 
 use flitway_engine::Picos;
 use flitway_machine::units;
+use flitway_report::session::nic::Noise;
 use flitway_report::session::nic::program::{Submission, Verb, Waits};
 use flitway_report::session::nic::{
     CollectiveKind, GroupChoice, LockChoice, Manner, MatchChoice, Taking, Unexpected,
@@ -30,6 +31,8 @@ pub struct Operation {
     pub matching: Option<MatchChoice>,
     /// Of a lock that is handed round: how.
     pub lock: Option<LockChoice>,
+    /// When system software has the processors, if it has.
+    pub noise: Option<Noise>,
 }
 
 /// Reads the parameters of an operation.
@@ -109,6 +112,14 @@ const BUFFERS: Parameter = Parameter {
     doc: "Buffers that each process uses one after the other, for data that it sends and for data that come, each from the \
           beginning of a page of 4 KiB on: more of them than a NIC has translations for make it read translations. Not with \
           `chain` or `match`.",
+};
+
+const NOISE: Parameter = Parameter {
+    name: "noise",
+    expected: "`no`, or for how long and how often, such as `10us/1ms`: less than every second, from 1 ns to 1 s",
+    default: Some("no"),
+    doc: "System noise: system software takes the processor of each process for so long once in each period, the first time at a \
+          random date in the first. What a processor would begin then it begins when it has it back; NICs go on.",
 };
 
 const ALL_NODES: Parameter = Parameter {
@@ -207,7 +218,18 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the other process has \
                           seen the event that all data are there. On TH Express-2 a put of up to `nic.immediate` has its data in the \
                           descriptor. Source: th-express-2.txt section 4.2.2; dawning5000.txt section 3.2, the MSG channel.",
-                parameters: &[NODES, QUEUE, BY, RELIABLE, CHAIN, WAIT, ADDRESSES, TRANSLATIONS, BUFFERS],
+                parameters: &[
+                    NODES,
+                    QUEUE,
+                    BY,
+                    RELIABLE,
+                    CHAIN,
+                    WAIT,
+                    ADDRESSES,
+                    TRANSLATIONS,
+                    BUFFERS,
+                    NOISE,
+                ],
             },
             |choice| operation(Verb::Put, choice),
         ),
@@ -219,7 +241,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Its latency is the time from when the caller's processor begins to post it until the caller has seen \
                           the event that all data are there. The other node's processor has no part in it. Source: \
                           th-express-2.txt section 4.2.2.",
-                parameters: &[NODES, QUEUE, BY, RELIABLE, WAIT, ADDRESSES, TRANSLATIONS, BUFFERS],
+                parameters: &[NODES, QUEUE, BY, RELIABLE, WAIT, ADDRESSES, TRANSLATIONS, BUFFERS, NOISE],
             },
             |choice| operation(Verb::Get, choice),
         ),
@@ -246,6 +268,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                     ADDRESSES,
                     TRANSLATIONS,
                     BUFFERS,
+                    NOISE,
                 ],
             },
             |choice| operation(Verb::Send, choice),
@@ -257,7 +280,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 doc: "a word of the memory of another node is read into a register",
                 details: "Up to 8 B. Its latency is the time from when the caller's processor begins to ask until it has the word. \
                           Source: dawning5000.txt section 3.2, remote Load/Store.",
-                parameters: &[NODES, QUEUE, BY],
+                parameters: &[NODES, QUEUE, BY, NOISE],
             },
             |choice| operation(Verb::Load, choice),
         ),
@@ -268,7 +291,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 doc: "a word is written into the memory of another node",
                 details: "Up to 8 B. Its latency is the time from when the caller's processor begins to write until it has the answer \
                           that memory there has the word. Source: dawning5000.txt section 3.2, remote Load/Store.",
-                parameters: &[NODES, QUEUE, BY],
+                parameters: &[NODES, QUEUE, BY, NOISE],
             },
             |choice| operation(Verb::Store, choice),
         ),
@@ -279,7 +302,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 doc: "a word is added to one in the memory of another node, and what that was before is read",
                 details: "Up to 8 B. Its latency is that of a load. A NIC carries out one at a time. [assumed], beside remote \
                           Load/Store (dawning5000.txt section 3.2).",
-                parameters: &[NODES, QUEUE, BY],
+                parameters: &[NODES, QUEUE, BY, NOISE],
             },
             |choice| operation(Verb::FetchAdd, choice),
         ),
@@ -293,7 +316,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                           begun to ask; the rate is that of processes that get it. There are no data, and so no `--size`. A processor \
                           frees the lock, and asks for it again when it has heard that it is free. Source: hpp-switch.txt section 2.1, \
                           hardware locks; all else is [assumed].",
-                parameters: &[ALL_NODES, TAKEN, HOLD, BACK_OFF],
+                parameters: &[ALL_NODES, TAKEN, HOLD, BACK_OFF, NOISE],
             },
             of_a_lock,
         ),
@@ -306,7 +329,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                           that has seen that all have come. By the NICs it begins where the longest way to that began: when a processor began \
                           to post; by the hosts when the last process began. There are no data, and so no `--size`. Source: \
                           th-express-2.txt sections 4.2.3 and 5.2.",
-                parameters: &[ALL_NODES, QUEUE, CARRIED_OUT, ARITY],
+                parameters: &[ALL_NODES, QUEUE, CARRIED_OUT, ARITY, NOISE],
             },
             |choice| of_group(CollectiveKind::Barrier, choice),
         ),
@@ -319,7 +342,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                           the processor of the first begins to post until the process has seen the event that all data are there. The next one \
                           follows when the first node has heard that all have them. Source: th-express-2.txt sections 4.2.3 and \
                           5.2.",
-                parameters: &[ALL_NODES, QUEUE, CARRIED_OUT, ARITY],
+                parameters: &[ALL_NODES, QUEUE, CARRIED_OUT, ARITY, NOISE],
             },
             |choice| of_group(CollectiveKind::Broadcast, choice),
         ),
@@ -332,7 +355,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                           latency of each process ends when that has seen the sum. By threads it begins where the longest way to that began: \
                           when a processor began to post; by the hosts when the last process began. There is one word, and so no \
                           `--size`. Source: qsnet2.txt \"Event processor\" and \"Input queues\".",
-                parameters: &[ALL_NODES, OF_THREADS, ARITY],
+                parameters: &[ALL_NODES, OF_THREADS, ARITY, NOISE],
             },
             |choice| of_threads(CollectiveKind::Reduce, choice),
         ),
@@ -345,7 +368,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                           has the DMA engines send them; by the hosts each node puts its own. Its latency ends when the process of the first \
                           node has seen that it has all. The next one follows when all have heard so. Source: qsnet2.txt \"Event \
                           processor\" and \"Input queues\".",
-                parameters: &[ALL_NODES, OF_THREADS, ARITY],
+                parameters: &[ALL_NODES, OF_THREADS, ARITY, NOISE],
             },
             |choice| of_threads(CollectiveKind::Gather, choice),
         ),
@@ -357,7 +380,7 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 details: "Each process tells its thread that the next operation begins, and goes on when the thread has set its event. What \
                           threads do then is up to the program (docs/elan4-threads.md). The latency of each process ends when it has seen the \
                           event, and begins where the longest way to that began. Source: qsnet2.txt \"Input queues\".",
-                parameters: &[ALL_NODES, PROGRAM, ARITY],
+                parameters: &[ALL_NODES, PROGRAM, ARITY, NOISE],
             },
             |choice| of_threads(CollectiveKind::Threads, choice),
         ),
@@ -393,6 +416,7 @@ fn of_group(kind: CollectiveKind, choice: &Choice) -> Result<Operation, ChoiceEr
         group,
         matching: None,
         lock: None,
+        noise: None,
     })
 }
 
@@ -419,6 +443,7 @@ fn of_threads(kind: CollectiveKind, choice: &Choice) -> Result<Operation, Choice
         group,
         matching: None,
         lock: None,
+        noise: None,
     })
 }
 
@@ -447,6 +472,7 @@ fn of_a_lock(choice: &Choice) -> Result<Operation, ChoiceError> {
         group: None,
         matching: None,
         lock: Some(LockChoice { taking, hold }),
+        noise: None,
     })
 }
 
@@ -506,7 +532,37 @@ fn operation(verb: Verb, choice: &Choice) -> Result<Operation, ChoiceError> {
         // Their data have one place.
         choice.taken(&BUFFERS, |_| None::<()>)?;
     }
-    Ok(Operation { verb, nodes, by, is_reliable, chain, manner, group: None, matching, lock: None })
+    Ok(Operation {
+        verb,
+        nodes,
+        by,
+        is_reliable,
+        chain,
+        manner,
+        group: None,
+        matching,
+        lock: None,
+        noise: None,
+    })
+}
+
+/// What is asked for, by a reader of its parameters and what all operations have.
+pub(super) fn read(choice: &Choice, read: Reader) -> Result<Operation, ChoiceError> {
+    let operation = read(choice)?;
+    Ok(Operation { noise: noise(choice)?, ..operation })
+}
+
+/// When system software has the processors. Less than half of the time is its own, so that a process gets on.
+fn noise(choice: &Choice) -> Result<Option<Noise>, ChoiceError> {
+    let read = |text: &str| {
+        let (length, period) = text.split_once('/')?;
+        let [length, period] = [units::time(length).ok()?, units::time(period).ok()?];
+        let is_sound =
+            length >= Picos(1_000) && length.0 < period.0 / 2 && period <= Picos(1_000_000_000_000);
+        is_sound.then_some(Noise { length, period })
+    };
+    let noise = choice.taken(&NOISE, |text| if text == "no" { Some(None) } else { read(text).map(Some) })?;
+    Ok(noise.flatten())
 }
 
 /// How processes go about an operation, as far as that can be said of it.
@@ -563,6 +619,7 @@ mod tests {
             group: None,
             matching: None,
             lock: None,
+            noise: None,
         };
         assert_eq!(read("put(0-15, queue=sdq)"), Ok(put));
         assert_eq!(read("put(0-15, queue=sdq, chain=8)"), Ok(Operation { chain: 8, ..put }));

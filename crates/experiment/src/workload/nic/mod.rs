@@ -113,7 +113,9 @@ impl NicWorkload {
 fn check(options: &WorkloadOptions, _: &Surroundings<'_>) -> Result<Workload, Vec<Problem>> {
     let mut problems = Vec::new();
     let written = options.get("nic").unwrap_or("").to_owned();
-    let chosen = CATALOG.choose(&written).and_then(|(choice, read)| read(&choice).map(|it| (choice, it)));
+    let chosen = CATALOG
+        .choose(&written)
+        .and_then(|(choice, read)| catalog::read(&choice, read).map(|it| (choice, it)));
     let chosen = chosen.map_err(|error| problems.push(Problem::new("nic", error.to_string()))).ok();
     let path = chosen.as_ref().and_then(|(choice, operation)| catalog::program(choice, operation));
     let program = path.map(|path| program(&path).map_err(|problem| problems.push(problem)).ok());
@@ -340,7 +342,8 @@ impl Tasks for NicWorkload {
 
     /// Of each size at each load of the traffic.
     fn tasks(&self, session: &Session) -> Result<Vec<NicTask>, Vec<Problem>> {
-        let Operation { verb, nodes, by, is_reliable, chain, manner, group, matching, lock } = self.operation;
+        let Operation { verb, nodes, by, is_reliable, chain, manner, group, matching, lock, noise } =
+            self.operation;
         let program = || self.program.as_ref().map(|program| Arc::clone(&program.code));
         let NicWorkload { count, outstanding, processes, .. } = *self;
         let warm_up = self.warm_up();
@@ -365,6 +368,7 @@ impl Tasks for NicWorkload {
                     group,
                     matching,
                     lock,
+                    noise,
                 };
                 let run = session.fit_nic_with(choice, program()).map_err(|error| vec![misfit(error)])?;
                 tasks.push(Task { run, background: background.clone(), faults: faults.clone() });

@@ -1,6 +1,8 @@
 //! What came of operations of NICs, as an object.
 
-use super::{GroupChoice, LockChoice, Manner, MatchChoice, NicChoice, NicResult, Taking, Waits, stage_names};
+use super::{
+    GroupChoice, LockChoice, Manner, MatchChoice, NicChoice, NicResult, Noise, Taking, Waits, stage_names,
+};
 use flitway_engine::Picos;
 use serde_json::{Value, json};
 
@@ -108,6 +110,9 @@ impl NicResult {
             nic["match"] = json!(place);
             nic["unexpected"] = json!(unexpected.name());
             nic["late_ns"] = json!(late.as_nanos());
+        }
+        if let Some(Noise { length, period }) = self.choice.noise {
+            nic["noise"] = json!({ "length_ns": length.as_nanos(), "period_ns": period.as_nanos() });
         }
         if let Some(program) = &self.program {
             nic["program"] = json!(program);
