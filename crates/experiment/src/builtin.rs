@@ -39,6 +39,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("elan4-matching", include_str!("../../../experiments/elan4-matching.toml")),
         ("elan4-collectives", include_str!("../../../experiments/elan4-collectives.toml")),
         ("nap-latency", include_str!("../../../experiments/nap-latency.toml")),
+        ("nap-barrier", include_str!("../../../experiments/nap-barrier.toml")),
         ("nap-lock", include_str!("../../../experiments/nap-lock.toml")),
         ("nap-striping", include_str!("../../../experiments/nap-striping.toml")),
         ("th-errors", include_str!("../../../experiments/th-errors.toml")),

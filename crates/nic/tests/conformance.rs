@@ -99,6 +99,7 @@ fn hosts_with_nics_of_dawning_5000_conform() {
         receive_buffer: 64,
         words: 2,
         remote: Picos(10_000),
+        barrier: Picos(10_000),
         mtu: 32,
     };
     let fabric = fabric(2);

@@ -53,6 +53,7 @@ const SMALL: NapSettings = NapSettings {
     receive_buffer: 40,
     words: 2,
     remote: Picos(9_000),
+    barrier: Picos(8_000),
     mtu: 32,
 };
 

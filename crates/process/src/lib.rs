@@ -15,10 +15,12 @@
 //!
 //! * [`Operator`]: one operation of a NIC, again and again;
 //! * [`locker`]: a lock that is handed round;
+//! * [`attendant`]: a barrier by the barrier modules of NICs;
 //! * [`matching`]: sends that threads of NICs match with receives;
 //! * [`collective`]: operations of many nodes, by NICs or by hosts, and [`threads`]: those that threads of NICs carry out.
 
 mod assembly;
+pub mod attendant;
 pub mod collective;
 mod error;
 mod exchange;

@@ -5,7 +5,9 @@
 
 mod hosts;
 
+use flitway_engine::Picos;
 use flitway_nic::host::program::{Completion, CompletionKind, Submission};
+use flitway_nic::host::story::{Stage, Unit};
 use hosts::case::{Case, Kind, RESULT, Verb, ends};
 use hosts::{Engine, Outcome, run};
 use std::ops::ControlFlow;
@@ -38,6 +40,10 @@ impl Coverage {
         for node in &outcome.nodes {
             node.counts.nic.iter().chain(&node.counts.full).for_each(|(name, count)| add(name, *count));
             add("reads that waited for a tag", node.counts.bus.reads_waited);
+            let noises = [Stage::Near(Unit::Noise), Stage::Far(Unit::Noise)];
+            let late = node.seen.iter().flatten();
+            let late = late.filter(|(_, it)| noises.iter().any(|stage| it.story.spent(*stage).0 > 0));
+            add("completions that waited for system noise", late.count() as u64);
         }
         add("cases that ended", outcome.has_ended.into());
         add("packets that came corrupt", outcome.counters.link.nacks);
@@ -72,7 +78,7 @@ fn compare(case: &Case) -> Result<Outcome, String> {
     }
     for node in &engine.nodes {
         for (at, completion) in node.seen.iter().flatten() {
-            let spent = flitway_nic::host::story::Stage::all().map(|stage| completion.story.spent(stage).0);
+            let spent = Stage::all().map(|stage| completion.story.spent(stage).0);
             if spent.sum::<u64>() != completion.story.latency().0 || completion.story.until() != *at {
                 return Err(format!("stages do not sum to the latency: {completion:?} at {at:?}"));
             }
@@ -86,10 +92,34 @@ fn compare(case: &Case) -> Result<Outcome, String> {
     if !case.has_kept_what_is_not_valid(&engine) {
         return Err("memory has been written to at an address that is not valid".to_owned());
     }
+    if !barriers_hold(case, &engine) {
+        return Err("a process goes on from a barrier before all have come".to_owned());
+    }
     if case.are_apart && engine.has_ended && !case.has_collectives() {
         all_data_are_there(case, &engine)?;
     }
     Ok(engine)
+}
+
+/// Whether no process sees the end of a barrier of barrier modules before all have begun to come to it.
+fn barriers_hold(case: &Case, outcome: &Outcome) -> bool {
+    // Of each member, when it began each of its barriers and saw the end, in order.
+    let mut members: Vec<Vec<[Picos; 2]>> = Vec::new();
+    for (node, of) in outcome.nodes.iter().enumerate() {
+        for (process, seen) in of.seen.iter().enumerate().filter(|it| case.meets(node, it.0)) {
+            let all = seen.iter().filter(|(_, it)| {
+                it.what == CompletionKind::Reached
+                    && (it.node.index(), usize::from(it.process)) == (node, process)
+            });
+            members.push(all.map(|(at, it)| [it.story.begun(), *at]).collect());
+        }
+    }
+    let rounds = members.first().map_or(0, Vec::len);
+    members.iter().all(|member| member.len() == rounds)
+        && (0..rounds).all(|round| {
+            let begun = members.iter().map(|member| member[round][0]).max();
+            members.iter().map(|member| member[round][1]).min() > begun
+        })
 }
 
 /// Where no two operations touch the same bytes, each that was posted has brought what was there before.
@@ -175,7 +205,7 @@ fn check_all(kind: Kind, not: &[&str]) {
         }
     }
     if kind == Kind::Nap {
-        for verb in [Verb::Lock, Verb::TryLock, Verb::Unlock] {
+        for verb in [Verb::Lock, Verb::TryLock, Verb::Unlock, Verb::Barrier] {
             coverage.counted.entry(verb.name()).or_default();
         }
     }

@@ -6,7 +6,9 @@ use flitway_engine::Picos;
 use flitway_machine::Machine;
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Verb};
-use flitway_report::session::nic::{LockChoice, Manner, NicChoice, NicMisfit, NicResult, Stage, Taking};
+use flitway_report::session::nic::{
+    CollectiveKind, GroupChoice, LockChoice, Manner, NicChoice, NicMisfit, NicResult, Stage, Taking,
+};
 use std::sync::atomic::AtomicBool;
 
 const SEND: NicChoice = NicChoice {
@@ -222,6 +224,46 @@ fn locks_are_of_one_process_at_a_time_and_handed_over_in_turn() {
     assert!(result.hand_overs().iter().all(|&time| time >= idle / 2), "{:?}", result.hand_overs());
 }
 
+/// A barrier of all nodes from the one to the other.
+fn barrier(nodes: [u32; 2], processes: u32, by_messages: bool) -> NicChoice {
+    let kind = CollectiveKind::Barrier;
+    let group = Some(GroupChoice { kind, is_offloaded: true, arity: 4, by_messages });
+    NicChoice { nodes, processes, bytes: 0, count: 5, warm_up: 2, group, ..SEND }
+}
+
+/// Mechanisms 1.7: a NIC is a node of the tree of switches "whose children are local processes".
+#[test]
+fn processes_of_nodes_meet_by_their_nics_and_the_switches() {
+    let machine = session("dawning5000-single", &["rails=2"], 1);
+    let mean = |processes, by_messages| {
+        let result = run(&machine, barrier([0, 15], processes, by_messages));
+        assert_eq!(result.latencies().len(), 16 * 5 * processes as usize);
+        assert_eq!([0, 1].map(|side| counter(&result, side, "barriers")), [7, 7]);
+        let packets = [0, 1].map(|side| counter(&result, side, "packets of barriers"));
+        // The root tells four children, the last node its parent.
+        assert_eq!(packets, if by_messages { [28, 7] } else { [0, 0] });
+        let mean = result.mean_ns().unwrap();
+        assert!((sum(&result, |_| true) - mean).abs() < 1e-3, "stages sum to it");
+        mean
+    };
+    let [one, four, sixteen] = [1, 4, 16].map(|processes| mean(processes, false));
+    assert!(one < four && four < sixteen && sixteen < 4.0 * one, "{one} {four} {sixteen}");
+    let messages = mean(1, true);
+    assert!(messages > 1.5 * one, "two levels of NICs up and down: {one} {messages}");
+    // One way to the module and back, and the switch in between.
+    let alone = session("dawning5000-single", &["nic.barrier=0 ns"], 1);
+    let without = run(&alone, barrier([0, 15], 1, false)).mean_ns().unwrap();
+    assert!((one - without - 200.0).abs() < 20.0, "twice 100 ns: {one} {without}");
+}
+
+#[test]
+fn barriers_that_do_not_fit_are_told() {
+    let other = session("nrc", &[], 1);
+    let misfit = |choice| other.fit_nic(NicChoice { by: Submission::Hdq, ..choice }).unwrap_err().to_string();
+    assert!(misfit(barrier([0, 1], 1, true)).contains("no barrier module"));
+    assert!(misfit(barrier([0, 1], 2, false)).contains("one process of each"));
+}
+
 const LOCKS_AT_ONCE: &str = "locks taken at once";
 
 #[test]
@@ -234,8 +276,9 @@ fn threads_change_nothing() {
         };
         assert_eq!(of(1).to_json()["nic"], of(2).to_json()["nic"]);
     }
-    let of = |threads| run(&session("hpp-switch", &["rails=2"], threads), lock([0, 9], Taking::Turn, 0));
-    assert_eq!(of(1).to_json()["nic"], of(2).to_json()["nic"]);
+    let of = |choice, threads| run(&session("hpp-switch", &["rails=2"], threads), choice).to_json();
+    let all = [lock([0, 9], Taking::Turn, 0), barrier([0, 9], 3, false), barrier([0, 9], 2, true)];
+    all.into_iter().for_each(|choice| assert_eq!(of(choice, 1)["nic"], of(choice, 2)["nic"]));
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn what_does_not_fit_is_told() {
 fn group(kind: CollectiveKind, is_offloaded: bool) -> NicChoice {
     let verb = if kind == CollectiveKind::Barrier { Verb::Send } else { Verb::Put };
     let bytes = if kind == CollectiveKind::Barrier { 0 } else { 1000 };
-    let group = Some(GroupChoice { kind, is_offloaded, arity: 4 });
+    let group = Some(GroupChoice { kind, is_offloaded, arity: 4, by_messages: false });
     NicChoice { verb, nodes: [5, 68], bytes, group, count: 3, warm_up: 1, ..PUT }
 }
 
@@ -224,10 +224,13 @@ fn a_broadcast_comes_to_all_but_its_root_on_any_number_of_threads() {
 }
 
 #[test]
-fn operations_of_many_nodes_are_those_of_one_nic() {
-    let choice = group(CollectiveKind::Barrier, true);
+fn operations_of_many_nodes_are_those_of_one_nic_but_for_barriers() {
+    let choice = group(CollectiveKind::Broadcast, true);
     let other = session("dawning5000", &[], 1);
-    let misfit = other.fit_nic(NicChoice { by: Submission::Pio, ..choice }).unwrap_err();
+    let misfit = other.fit_nic(NicChoice { by: Submission::Dma, ..choice }).unwrap_err();
     assert_eq!(misfit, NicMisfit::NoCollectives);
     assert!(misfit.help().unwrap().contains("nic.model=th"));
+    let barrier = |by_nic| NicChoice { by: Submission::Pio, ..group(CollectiveKind::Barrier, by_nic) };
+    assert!(other.fit_nic(barrier(true)).is_ok(), "its barrier module");
+    assert_eq!(other.fit_nic(barrier(false)), Err(NicMisfit::NoCollectives));
 }

@@ -155,7 +155,7 @@ fn group(kind: CollectiveKind, is_offloaded: bool, bytes: u64) -> NicChoice {
         (_, CollectiveKind::Gather) => Verb::Put,
         _ => Verb::Send,
     };
-    let group = Some(GroupChoice { kind, is_offloaded, arity: 4 });
+    let group = Some(GroupChoice { kind, is_offloaded, arity: 4, by_messages: false });
     NicChoice { verb, nodes: [3, 24], bytes, group, matching: None, ..SEND }
 }
 

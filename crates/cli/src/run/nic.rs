@@ -15,7 +15,8 @@ use flitway_machine::units::{self, Dimension};
 use flitway_report::session::Session;
 use flitway_report::session::nic::program::{Submission, Waits};
 use flitway_report::session::nic::{
-    Busy, GroupChoice, LockChoice, Manner, MatchChoice, NicResult, Noise, Stage, Taking, stage_names,
+    Busy, GroupChoice, LockChoice, Manner, MatchChoice, Meets, NicChoice, NicResult, Noise, Stage, Taking,
+    stage_names,
 };
 use flitway_report::shown::load;
 use flitway_wiring::NodeId;
@@ -42,7 +43,8 @@ pub(crate) fn run(
             let mut seen = seen.borrow_mut();
             let lines = lines(&session, workload, task, result, &mut seen);
             if seen.len() == tasks.len() {
-                [lines, vec![summary(&seen, &workload.operation)]].concat()
+                let meets = session.meets_by(&result.choice).is_some();
+                [lines, vec![summary(&seen, &workload.operation, meets)]].concat()
             } else {
                 lines
             }
@@ -75,7 +77,7 @@ fn lines(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     if seen.is_empty() {
-        lines.push(header(session, workload, result.choice.by));
+        lines.push(header(session, workload, &result.choice));
     }
     let beside = at(task);
     if let (Some(traffic), true) = (&workload.beside, seen.last().is_none_or(|last| last.beside != beside)) {
@@ -202,16 +204,17 @@ const COLUMNS: [Column; 8] = [
 const SIZES: usize = 4;
 
 /// What is about to be measured, what disturbs it, and the heading of the table.
-fn header(session: &Session, workload: &NicWorkload, by: Submission) -> String {
+fn header(session: &Session, workload: &NicWorkload, choice: &NicChoice) -> String {
     let time = |Picos(time)| units::format(time, Dimension::Time);
     let noise = workload.operation.noise.map_or_else(String::new, |Noise { length, period }| {
         format!("system software has each processor for {} of every {}\n", time(length), time(period))
     });
-    noise + &header_of_operations(session, workload, by)
+    noise + &header_of_operations(session, workload, choice)
 }
 
 /// What is about to be measured, and the heading of the table.
-fn header_of_operations(session: &Session, workload: &NicWorkload, by: Submission) -> String {
+fn header_of_operations(session: &Session, workload: &NicWorkload, choice: &NicChoice) -> String {
+    let by = choice.by;
     let NicWorkload { operation, count, outstanding, processes, .. } = workload;
     let [from, to] = operation.nodes;
     let how = match outstanding {
@@ -226,6 +229,9 @@ fn header_of_operations(session: &Session, workload: &NicWorkload, by: Submissio
         1 => String::new(),
         chain => format!("chains of {chain} to and fro, "),
     };
+    if let Some(meets) = session.meets_by(choice) {
+        return header_of_barrier(session, workload, choice, meets);
+    }
     if let Some(group) = operation.group {
         return header_of_group(session, workload, group, by);
     }
@@ -268,6 +274,28 @@ fn matched(MatchChoice { place, unexpected, late }: MatchChoice) -> String {
     )
 }
 
+/// The same for a barrier of barrier modules.
+fn header_of_barrier(session: &Session, workload: &NicWorkload, choice: &NicChoice, meets: Meets) -> String {
+    let [first, last] = choice.nodes;
+    let text = format!(
+        "{}; barrier of {} of each of nodes {first} to {last}, by barrier modules of their NICs {}; one after the other, {} after \
+         {} that warm up\n",
+        sizes_of(session),
+        if choice.processes == 1 {
+            "a process".to_owned()
+        } else {
+            format!("{} processes", choice.processes)
+        },
+        match (meets, choice.group) {
+            (Meets::Messages, Some(group)) => format!("in a tree of arity {}", group.arity),
+            _ => "and the barrier of the switches".to_owned(),
+        },
+        plural(workload.count, "barrier", "s"),
+        workload.warm_up(),
+    );
+    format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+}
+
 /// The same for a lock.
 fn header_of_lock(
     session: &Session,
@@ -297,7 +325,7 @@ fn header_of_lock(
 fn header_of_group(
     session: &Session,
     workload: &NicWorkload,
-    GroupChoice { kind, is_offloaded, arity }: GroupChoice,
+    GroupChoice { kind, is_offloaded, arity, .. }: GroupChoice,
     by: Submission,
 ) -> String {
     let [first, last] = workload.operation.nodes;
@@ -339,7 +367,7 @@ fn row(result: &NicResult) -> String {
 }
 
 /// What the columns are, and where the time of an operation goes.
-fn summary(results: &[Seen], operation: &Operation) -> String {
+fn summary(results: &[Seen], operation: &Operation, meets: bool) -> String {
     let of_two = "\nmean, p99: from when the caller's processor begins to post until the data have been seen. idle: the closed form for \
                 the first operation of an idle machine with all translations, where one packet has the data. MB/s: 10^6 B of \
                 data a second. M/s: million operations a second, of a stream. sender, receiver: time of their processors for each. The mean \
@@ -351,7 +379,11 @@ fn summary(results: &[Seen], operation: &Operation) -> String {
     let of_lock = "\nmean, p99: from when a processor begins to ask for the lock until it has it. idle: the closed form for a lock that is \
                    free, of the node behind that of the lock. M/s: millions of processes that get it in a second. handed over: from when a \
                    processor begins to free it until the next one has it, where that had begun to ask";
+    let of_modules = "\nmean, p99: of each process, from when it begins to say that it has come until it has seen that all have: the wait for \
+                      others is in it, as barrier module. sender, receiver: time of the processors of the first node and of the last \
+                      for each";
     let of_it = match operation {
+        _ if meets => of_modules,
         Operation { lock: Some(_), .. } => of_lock,
         Operation { group: Some(_), .. } => of_many,
         _ => of_two,

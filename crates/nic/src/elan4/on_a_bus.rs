@@ -20,13 +20,13 @@ impl OnABus for ElanSettings {
             Verb::Put => &[Submission::Sten, Submission::Dma],
             Verb::Get | Verb::Send | Verb::Thread => &[Submission::Sten],
             Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Control | Verb::Event => &[],
-            Verb::Lock | Verb::TryLock | Verb::Unlock => &[],
+            Verb::Lock | Verb::TryLock | Verb::Unlock | Verb::Barrier => &[],
         }
     }
 
     fn takes(&self, setup: &Setup) -> bool {
         let Setup { key, is_physical, waits, .. } = *setup;
-        let is_of_another = key != 0 || is_physical || waits != Waits::Polling;
+        let is_of_another = key != 0 || is_physical || waits != Waits::Polling || setup.barrier.is_some();
         let is_checked = setup.is_on_demand || setup.valid.is_some();
         !(is_of_another || is_checked && self.tlb.is_preloaded)
     }

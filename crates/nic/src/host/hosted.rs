@@ -102,6 +102,7 @@ impl<P: Endpoint> Endpoint for Hosted<P> {
                 out.drain(delivery.ticket());
                 self.wake = self.process.hear(now, up, out);
             }
+            Up::Released(group) if self.host.released(now, group, out) => {}
             Up::Released(_) | Up::Answered(..) => self.wake = self.process.hear(now, up, out),
         }
         self.host.run(now, out);

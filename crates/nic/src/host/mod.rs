@@ -58,7 +58,7 @@ use agenda::Agenda;
 use bus::{Bus, BusCounts, BusEvent, BusSettings, plus};
 use contents::Contents;
 use flitway_engine::{Clock, Cycle, Picos};
-use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, PROCESSES_MAX, Packet};
+use flitway_fabric::{BarrierId, Delivery, Flow, FlowKind, Outgoing, PROCESSES_MAX, Packet};
 use flitway_wiring::{Destination, NodeId, RailId};
 use memory::Memory;
 use processor::{Processor, Task};
@@ -130,6 +130,14 @@ pub trait Device: Debug + Send {
     /// A packet of its own has been answered, where it asked for [ports that say so](OnABus::ports).
     fn answered(&mut self, _: &mut Context<'_, Self>, _: u64) {}
 
+    /// The group of the switches whose barrier it carries out, if it does.
+    fn meets_as(&self) -> Option<BarrierId> {
+        None
+    }
+
+    /// The switches say that all nodes of that group have come.
+    fn released(&mut self, _: &mut Context<'_, Self>) {}
+
     /// How long a process copies what it is told of, when it has found that; no time where data come to their place.
     fn copies(&mut self, _: u8, _: &Completion) -> Picos {
         Picos(0)
@@ -146,7 +154,8 @@ pub trait Device: Debug + Send {
         None
     }
 
-    /// Packets that it has handed to its NIC ports and awaits the answer of; none where NIC ports tell of none.
+    /// Packets that it has handed to its NIC ports and awaits the answer of, where NIC ports tell of that, and barriers of the
+    /// switches that it waits for.
     fn unanswered(&self) -> usize {
         0
     }
@@ -269,6 +278,11 @@ impl<D: Device + ?Sized> Context<'_, D> {
         let destination = Destination::Node(to);
         self.out.push(Packet { destination, rail, lane, payload, created: self.now, flow });
         number
+    }
+
+    /// Says that the node has come to the barrier of that group.
+    pub fn arrive(&mut self, group: BarrierId) {
+        self.out.arrive(group);
     }
 
     /// Takes the packet of `delivery` out of its NIC port.
@@ -558,6 +572,11 @@ pub trait AnyHost: Debug + Send {
     /// A packet of its own has been answered, where its NIC ports say so.
     fn answered(&mut self, _: Cycle, _: Flow, _: &mut Outgoing) {}
 
+    /// The switches have released the node from the barrier of `group`: whether that is one of its NIC.
+    fn released(&mut self, _: Cycle, _: BarrierId, _: &mut Outgoing) -> bool {
+        false
+    }
+
     /// When something is due.
     fn next(&self) -> Option<Cycle>;
 
@@ -576,7 +595,8 @@ pub trait AnyHost: Debug + Send {
     /// Packets of the NICs of all nodes that are in NIC ports and the network, those that were lost there included.
     fn under_way(&self) -> u64;
 
-    /// Packets of its own whose answer it awaits, those that were lost included; none where NIC ports tell of none.
+    /// Packets of its own whose answer it awaits, those that were lost included, where NIC ports tell of that, and barriers of
+    /// the switches that it waits for.
     fn unanswered(&self) -> u64 {
         0
     }
@@ -605,6 +625,15 @@ impl<D: Device> AnyHost for Host<D> {
     fn answered(&mut self, now: Cycle, flow: Flow, out: &mut Outgoing) {
         let at = self.surroundings.clock.picos_floor(now);
         in_context!(self, at, now, out, answered(flow.tag));
+    }
+
+    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> bool {
+        if self.device.meets_as() != Some(group) {
+            return false;
+        }
+        let at = self.surroundings.clock.picos_floor(now);
+        in_context!(self, at, now, out, released());
+        true
     }
 
     fn next(&self) -> Option<Cycle> {

@@ -29,6 +29,11 @@ pub trait OnABus {
         None
     }
 
+    /// Whether it has a module for [barriers](super::program::Meeting) of processes of many nodes.
+    fn has_barriers(&self) -> bool {
+        false
+    }
+
     /// Whether operations can be parts of [collective](super::program::Collective) ones.
     fn has_collectives(&self) -> bool {
         false

@@ -5,6 +5,7 @@ use super::memory::Address;
 use super::story::Story;
 use super::thread::{Thread, Words};
 use flitway_engine::Picos;
+use flitway_fabric::BarrierId;
 use flitway_wiring::NodeId;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -48,6 +49,23 @@ pub struct Setup {
     pub waits: Waits,
     /// When system software has its processor.
     pub noise: Option<Noise>,
+    /// The barrier that it is a member of, where the NIC [has those](super::OnABus::has_barriers).
+    pub barrier: Option<Meeting>,
+}
+
+/// The barrier of the processes of many nodes, as the NIC of a node has it: of each that takes part one. All of its processes
+/// that are members have the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// The switches combine what NICs say, as this group.
+    Switches(BarrierId),
+    /// NICs tell each other, up a tree of nodes and down again.
+    Tree {
+        /// The parent of the node, if it is not the root.
+        parent: Option<NodeId>,
+        /// Its children.
+        children: Range<u32>,
+    },
 }
 
 impl Setup {
@@ -196,6 +214,9 @@ pub enum Verb {
     TryLock,
     /// A lock there that the process has is free.
     Unlock,
+    /// Its process has come to the barrier that it is a [member](Setup::barrier) of; the other node and process have no part in
+    /// it.
+    Barrier,
     /// A packet without data says to the NIC there that its process may go on.
     Control,
     /// Its own process is told, and no other.
@@ -221,6 +242,7 @@ impl Verb {
             Verb::Lock => "lock",
             Verb::TryLock => "try-lock",
             Verb::Unlock => "unlock",
+            Verb::Barrier => "barrier",
             Verb::Control => "control",
             Verb::Event => "event",
             Verb::Thread => "thread",

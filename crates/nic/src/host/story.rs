@@ -31,6 +31,8 @@ pub enum Unit {
     Remote,
     /// Waiting for a lock that another process has.
     Lock,
+    /// The barrier module, and waiting there until all have come.
+    Barrier,
     /// The network interface: sending, receiving, parsing.
     Interface,
     /// The input processor.
@@ -55,7 +57,7 @@ pub enum Unit {
 
 impl Unit {
     /// All of them.
-    pub const ALL: [Unit; 21] = [
+    pub const ALL: [Unit; 22] = [
         Unit::Processor,
         Unit::Bus,
         Unit::Submission,
@@ -67,6 +69,7 @@ impl Unit {
         Unit::Read,
         Unit::Remote,
         Unit::Lock,
+        Unit::Barrier,
         Unit::Interface,
         Unit::Input,
         Unit::Event,
@@ -94,6 +97,7 @@ impl Unit {
             Unit::Read => "data read over the bus",
             Unit::Remote => "remote access unit",
             Unit::Lock => "waiting for a lock",
+            Unit::Barrier => "barrier module",
             Unit::Interface => "network interface",
             Unit::Input => "input processor",
             Unit::Event => "event processor",
@@ -143,6 +147,7 @@ impl Stage {
         Unit::Read,
         Unit::Lock,
         Unit::Remote,
+        Unit::Barrier,
         Unit::Thread,
         Unit::Kept,
         Unit::Event,

@@ -253,6 +253,7 @@ impl Nap {
                 2
             }
             Content::Answer(..) => 2,
+            Content::Meets | Content::Met => 3,
         };
         self.counts.packets[kind] += 1;
         let lane = self.rails.lanes.bits() as u32;

@@ -60,7 +60,7 @@
 //!    * *Data* are written to their address. When all of an operation have been, the process gets an event record: the one here
 //!      for a put, the one that asked for a get.
 //!    * *A request* is one more descriptor for the engines. Requests have a memory of their own, without limit.
-//!    * *Words*: see 8. *Locks*: see 9.
+//!    * *Words*: see 8. *Locks*: see 9. *Barriers*: see 10.
 //!
 //!    Room in the receive buffer is free when the write of data has left the chip, and that of any other packet when it is
 //!    dealt with.
@@ -84,18 +84,28 @@
 //!    freed, or something has been refused, a packet of [`ANSWER`] is ready: that to who gets a lock before that to who has
 //!    freed it. When it is dealt with a write without data tells the processor, as for a store. A lock is no word under way and
 //!    waits for none, since it may wait long, and what frees others must not wait for it.
-//! 10. **Stories.** A descriptor waits in a submission queue until it goes or lacks a credit, for which it waits then as for
+//! 10. **Barriers.** The *barrier module* has, for one barrier, how many processes of its node are members, and either a group
+//!     of the switches, or a parent and children among the nodes. A process that comes writes a burst of [`DOORBELL`], without
+//!     `issue`; `barrier` after the NIC has it, it has come, and waits there; what it posts after that can come too, for later
+//!     barriers. When one of each member waits, and all children have come, and the one before is over, the node has come: it
+//!     says so to the switches, or a packet of [`MEET`] to its parent is ready; without a parent all have come. All have come,
+//!     too, `barrier` after the switches say so, or a packet of [`MEET`] from the parent is dealt with. Then one to each child
+//!     is ready, in their order, and for each member, in order, [`POINTER`] is written into its memory, where it polls it; then
+//!     the next barrier may be complete here. A child has come `barrier` after its packet is dealt with.
+//! 11. **Stories.** A descriptor waits in a submission queue until it goes or lacks a credit, for which it waits then as for
 //!     room, until credits come for its process from there. A packet goes on with that of its descriptor: it is in the engine
 //!     for `start`, then its data are read, and from when it is ready it is in the network interface until it reaches the NIC
 //!     port. It waits for room until it is drained, and again if others of its process have to be dealt with first; an event
 //!     record waits for room until it has an entry. For `remote` a word is in the remote access unit, and while it waits for
-//!     other additions; a lock waits for the lock until it is its own. What a process is told of all that has left goes on with
-//!     the packet that left last, and of all data that have come with the one that came last.
+//!     other additions; a lock waits for the lock until it is its own. A barrier is in the barrier module of its own node until
+//!     all have come. What a process is told of all that has left goes on with the packet that left last, and of all data that
+//!     have come with the one that came last.
 //!
 //! What comes of something in no time comes at once, before whatever else has that date; what takes a time that is none is due
 //! at that date like anything else. Where several things come of one, they come in the order in which the points above name
 //! them; what may be taken is looked for last, by rails and then by engines.
 
+mod barrier;
 mod channel;
 mod engine;
 mod locks;
@@ -107,17 +117,18 @@ use crate::Place;
 use crate::host::bus::Port;
 use crate::host::hyper_transport::HyperTransportSettings;
 use crate::host::memory::{Address, Memory};
-use crate::host::program::{Completion, Operation, Program, Submission, Verb};
+use crate::host::program::{Completion, Operation, Program, Setup, Submission, Verb};
 use crate::host::transfer::Header;
 use crate::host::{
     AnyHost, Context, Device, Host, HostSettings, Hosts, IdleTimes, Network, OnABus, Post, Posting, Programs,
     Seen, Surroundings,
 };
+use barrier::{Barrier, BarrierDue};
 use channel::{Channels, Descriptor, Queue};
 use engine::{Engines, Rails};
 use flitway_engine::{Clock, Picos};
-use flitway_fabric::Delivery;
 use flitway_fabric::chip::Offers;
+use flitway_fabric::{BarrierId, Delivery};
 use flitway_wiring::{NodeId, RailId};
 use locks::Locks;
 use receive::Receive;
@@ -149,6 +160,8 @@ pub const LOAD: u32 = 8;
 pub const STORE: u32 = 16;
 /// Bytes of the answer to it. Source: \[assumed\].
 pub const ANSWER: u32 = 8;
+/// Bytes of a packet of a barrier. Source: \[assumed\].
+pub const MEET: u32 = 8;
 /// The most data of an operation in bytes. Source: \[assumed\], 31 bits.
 pub const TRANSFER: u64 = 1 << 31;
 /// Channels of each kind. Source: \[assumed\]; the number is not given (P-DN-032).
@@ -189,6 +202,8 @@ pub struct NapSettings {
     pub words: u32,
     /// The time of the remote access unit.
     pub remote: Picos,
+    /// The time of the barrier module.
+    pub barrier: Picos,
     /// The most data of a packet in bytes.
     pub mtu: u32,
 }
@@ -247,6 +262,9 @@ pub enum Content {
     Word(Verb, Header, Option<Box<[u8]>>),
     /// The answer to it.
     Answer(Foreign),
+    /// A child has come to a barrier, or all nodes have.
+    Meets,
+    Met,
 }
 
 /// What a packet for a NAP ring says.
@@ -285,7 +303,7 @@ impl Content {
     fn header(&self) -> Option<&Header> {
         match self {
             Content::Slot(slot, _) => Some(&slot.header),
-            Content::Credits(..) => None,
+            Content::Credits(..) | Content::Meets | Content::Met => None,
             Content::Data(header, _) | Content::Request(header) => Some(header),
             Content::Word(_, header, _) => Some(header),
             Content::Answer(answer) => Some(answer.header()),
@@ -295,7 +313,7 @@ impl Content {
     fn header_mut(&mut self) -> Option<&mut Header> {
         match self {
             Content::Slot(slot, _) => Some(&mut slot.header),
-            Content::Credits(..) => None,
+            Content::Credits(..) | Content::Meets | Content::Met => None,
             Content::Data(header, _) | Content::Request(header) => Some(header),
             Content::Word(_, header, _) => Some(header),
             Content::Answer(answer) => Some(answer.header_mut()),
@@ -344,6 +362,8 @@ pub enum NapEvent {
     Entries(u8, u32),
     /// Something of the remote access unit.
     Words(WordsDue),
+    /// Something of the barrier module.
+    Barrier(BarrierDue),
 }
 
 /// What a NIC has done.
@@ -351,8 +371,9 @@ pub enum NapEvent {
 pub struct NapCounts {
     /// Descriptors of NAP queues, of MSG queues, and requests of other nodes.
     pub descriptors: [u64; 3],
-    /// Packets of NAP channels, with those that bring credits alone; with data of MSG channels or requests; and of words.
-    pub packets: [u64; 3],
+    /// Packets of NAP channels, with those that bring credits alone; with data of MSG channels or requests; of words; and of
+    /// barriers.
+    pub packets: [u64; 4],
     /// Packets that lacked a credit when it was their turn first, with an engine free.
     pub lacked: u64,
     /// Packets that bring credits alone.
@@ -365,6 +386,8 @@ pub struct NapCounts {
     pub waited: u64,
     /// Locks of this node that were taken at once, or waited for; tries for one that were refused, and unlocks that were.
     pub locks: [u64; 4],
+    /// Barriers.
+    pub barriers: u64,
 }
 
 /// The NIC of Dawning 5000.
@@ -378,6 +401,7 @@ pub struct Nap {
     receive: Receive,
     words: Words,
     locks: Locks,
+    barrier: Barrier,
     counts: NapCounts,
 }
 
@@ -396,6 +420,7 @@ impl Nap {
             receive: Receive::new(settings, processes),
             words: Words::new(processes),
             locks: Locks::default(),
+            barrier: Barrier::new(processes),
             counts: NapCounts::default(),
         }
     }
@@ -425,6 +450,7 @@ impl OnABus for NapSettings {
             Verb::Send | Verb::Put | Verb::Get => (TRANSFER, "[assumed]"),
             Verb::Load | Verb::Store | Verb::FetchAdd => (WORD.into(), "a word, [assumed]"),
             Verb::Lock | Verb::TryLock | Verb::Unlock => (0, "a lock has no data"),
+            Verb::Barrier => (0, "a barrier has no data"),
             Verb::Control | Verb::Event | Verb::Thread => (0, "[assumed]"),
         }
     }
@@ -435,7 +461,7 @@ impl OnABus for NapSettings {
             Verb::Put => &[Submission::Rendezvous, Submission::Dma],
             Verb::Get => &[Submission::Dma],
             Verb::Load | Verb::Store | Verb::FetchAdd => &[Submission::Pio],
-            Verb::Lock | Verb::TryLock | Verb::Unlock => &[Submission::Pio],
+            Verb::Lock | Verb::TryLock | Verb::Unlock | Verb::Barrier => &[Submission::Pio],
             Verb::Control | Verb::Event | Verb::Thread => &[],
         }
     }
@@ -455,6 +481,14 @@ impl OnABus for NapSettings {
         Hosts::of(self.host, nodes, (clock, idle), programs, nic)
     }
 
+    fn takes(&self, setup: &Setup) -> bool {
+        Setup { barrier: None, ..setup.clone() }.is_usual()
+    }
+
+    fn has_barriers(&self) -> bool {
+        true
+    }
+
     fn seen_at(&self, operation: &Operation, network: Network<'_>) -> Option<Picos> {
         theory::seen_at(self, operation, network)
     }
@@ -472,6 +506,7 @@ impl Device for Nap {
             Verb::Send | Verb::Put | Verb::Get => self.post_descriptor(cx, process, post),
             Verb::Load | Verb::Store | Verb::FetchAdd => self.post_word(cx, process, post),
             Verb::Lock | Verb::TryLock | Verb::Unlock => self.post_word(cx, process, post),
+            Verb::Barrier => self.post_barrier(cx, process, post),
             verb => panic!("operations are fitted to the NIC, which has no {verb:?}"),
         }
     }
@@ -495,7 +530,25 @@ impl Device for Nap {
             NapEvent::Owed(process, peer, credits) => self.bring_credits(cx, process, peer, credits),
             NapEvent::Entries(process, count) => self.entries_free(cx, process, count),
             NapEvent::Words(due) => self.words_due(cx, due),
+            NapEvent::Barrier(due) => self.barrier_due(cx, due),
         }
+    }
+
+    fn admit(&mut self, process: u8, setup: Setup) {
+        assert!(self.settings.takes(&setup), "keys, valid addresses and interrupts are those of another NIC");
+        self.barrier.admit(process, setup.barrier);
+    }
+
+    fn meets_as(&self) -> Option<BarrierId> {
+        self.barrier.group()
+    }
+
+    fn released(&mut self, cx: &mut NapContext<'_>) {
+        self.all_have_come(cx);
+    }
+
+    fn unanswered(&self) -> usize {
+        self.barrier.waits_for_switches().into()
     }
 
     fn has_read(&mut self, cx: &mut NapContext<'_>, tag: u64) {
@@ -519,11 +572,16 @@ impl Device for Nap {
 
     fn is_idle(&self) -> bool {
         let nics_are = self.channels.is_idle() && self.engines.is_idle() && self.rails.is_idle();
-        nics_are && self.receive.is_idle() && self.words.is_idle() && self.locks.is_idle()
+        nics_are
+            && self.receive.is_idle()
+            && self.words.is_idle()
+            && self.locks.is_idle()
+            && self.barrier.is_idle()
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let NapCounts { descriptors, packets, lacked, credits, early, held, waited, locks } = self.counts;
+        let NapCounts { descriptors, packets, lacked, credits, early, held, waited, locks, barriers } =
+            self.counts;
         vec![
             ("descriptors of NAP channels", descriptors[0]),
             ("descriptors of MSG channels", descriptors[1]),
@@ -531,6 +589,7 @@ impl Device for Nap {
             ("packets of NAP channels", packets[0]),
             ("packets of MSG channels", packets[1]),
             ("packets of words", packets[2]),
+            ("packets of barriers", packets[3]),
             ("packets that lacked a credit", lacked),
             ("packets that bring credits alone", credits),
             ("packets that came before their turn", early),
@@ -540,6 +599,7 @@ impl Device for Nap {
             ("locks waited for", locks[1]),
             ("locks refused", locks[2]),
             ("unlocks refused", locks[3]),
+            ("barriers", barriers),
         ]
     }
 

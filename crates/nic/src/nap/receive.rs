@@ -165,6 +165,8 @@ impl Nap {
             }
             Content::Word(verb, header, data) => self.word(cx, verb, header, data),
             Content::Answer(answer) => self.answered(cx, answer),
+            Content::Meets => self.child_has_come(cx),
+            Content::Met => self.all_have_come(cx),
         }
         self.freed(cx, payload);
         self.schedule(cx);
@@ -242,7 +244,7 @@ impl Nap {
         }
     }
 
-    /// A word is written to a processor: see point 8.
+    /// A word is written to a processor, or what tells it of a barrier: see points 8 to 10.
     pub(super) fn tell_word(
         &mut self,
         cx: &mut NapContext<'_>,

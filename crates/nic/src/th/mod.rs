@@ -526,7 +526,7 @@ impl OnABus for ThSettings {
                 &[Submission::Hdq, Submission::Sdq]
             }
             Verb::Load | Verb::Store | Verb::FetchAdd | Verb::Thread => &[],
-            Verb::Lock | Verb::TryLock | Verb::Unlock => &[],
+            Verb::Lock | Verb::TryLock | Verb::Unlock | Verb::Barrier => &[],
         }
     }
 
@@ -543,7 +543,7 @@ impl OnABus for ThSettings {
     }
 
     fn takes(&self, setup: &Setup) -> bool {
-        !setup.is_on_demand
+        !setup.is_on_demand && setup.barrier.is_none()
     }
 
     fn wakes_in(&self) -> Option<Picos> {
@@ -575,7 +575,7 @@ impl Device for Th {
     }
 
     fn admit(&mut self, process: u8, setup: Setup) {
-        assert!(self.settings.takes(&setup), "translations on demand are those of another NIC");
+        assert!(self.settings.takes(&setup), "that is of another NIC");
         self.system.admit(process, setup);
     }
 

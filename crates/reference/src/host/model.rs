@@ -4,7 +4,7 @@
 use super::agenda::Agenda;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Cycle, Picos};
-use flitway_fabric::{Delivery, Flow, FlowKind, Outgoing, Packet, Ticket};
+use flitway_fabric::{BarrierId, Delivery, Flow, FlowKind, Outgoing, Packet, Ticket};
 use flitway_nic::Place;
 use flitway_nic::host::memory::Memory;
 use flitway_nic::host::program::Program;
@@ -25,6 +25,8 @@ pub(crate) struct Around<L, D> {
     /// What it does in this call.
     packets: Vec<Packet>,
     pub(crate) drained: Vec<Ticket>,
+    /// Groups of the switches to whose barrier it has come.
+    pub(crate) come: Vec<BarrierId>,
     pub(crate) memory: Memory,
     lanes: Stream,
     flits: u64,
@@ -40,6 +42,7 @@ impl<L, D> Around<L, D> {
             due: Agenda::new(),
             packets: Vec::new(),
             drained: Vec::new(),
+            come: Vec::new(),
             memory,
             lanes: Stream::new(place.seed, place.node.0.into(), Purpose::Lane),
             flits: 0,
@@ -80,6 +83,7 @@ impl<L, D> Around<L, D> {
     fn leave(&mut self, out: &mut Outgoing) {
         self.packets.drain(..).for_each(|packet| out.push(packet));
         self.drained.drain(..).for_each(|ticket| out.drain(ticket));
+        self.come.drain(..).for_each(|group| out.arrive(group));
     }
 }
 
@@ -106,6 +110,14 @@ pub(crate) trait Model: Debug + Send {
     fn answered(&mut self, number: u64) {
         panic!("the answer to packet {number} is not told");
     }
+
+    /// The group of the switches whose barrier it carries out.
+    fn meets_as(&self) -> Option<BarrierId> {
+        None
+    }
+
+    /// All nodes of that group have come.
+    fn released(&mut self) {}
 
     /// Does what can be done now: after everything that was due, and each call.
     fn follow_up(&mut self) {}
@@ -166,6 +178,16 @@ impl<M: Model> AnyHost for Modelled<M> {
         self.0.around_mut().enter(now);
         self.0.answered(flow.tag);
         self.leave(out);
+    }
+
+    fn released(&mut self, now: Cycle, group: BarrierId, out: &mut Outgoing) -> bool {
+        let is_it = self.0.meets_as() == Some(group);
+        if is_it {
+            self.0.around_mut().enter(now);
+            self.0.released();
+            self.leave(out);
+        }
+        is_it
     }
 
     fn next(&self) -> Option<Cycle> {

@@ -4,6 +4,7 @@
 //! What is due stands in one list, of which the first is looked for; what waits stands in lists in the order in which it came.
 //! The fabric around it is the fast one: it has its own reference models.
 
+mod barrier;
 mod bus;
 mod channel;
 mod locks;
@@ -13,10 +14,11 @@ mod words;
 
 use crate::host::model::{Around, Model, Modelled};
 use crate::host::noise::Noise;
+use barrier::Meeters;
 use bus::{Bus, Read};
 use channel::{Descriptor, Engine, Leaves, MSG, NAP, Queue, Ready};
 use flitway_engine::Picos;
-use flitway_fabric::Delivery;
+use flitway_fabric::{BarrierId, Delivery};
 use flitway_nic::Place;
 use flitway_nic::host::memory::{Address, Memory};
 use flitway_nic::host::program::{Completion, CompletionKind, Operation, Program, Submission, Verb};
@@ -75,6 +77,10 @@ enum What {
     /// The answer to it: yes, or the word, or no.
     Answer,
     No,
+    /// The process has come to its barrier; so has a node below; all have.
+    Barrier,
+    Below,
+    All,
 }
 
 impl What {
@@ -87,6 +93,7 @@ impl What {
             (Verb::Get, Submission::Dma) => What::Request,
             (Verb::Load | Verb::Store | Verb::FetchAdd, Submission::Pio) => What::Word,
             (Verb::Lock | Verb::TryLock | Verb::Unlock, Submission::Pio) => What::Word,
+            (Verb::Barrier, Submission::Pio) => What::Barrier,
             (verb, by) => panic!("the NIC of Dawning 5000 has no {verb:?} by {by:?}"),
         }
     }
@@ -105,6 +112,7 @@ impl What {
             What::Message | What::Ask | What::Grant | What::Credits => 0,
             What::Put | What::Request | What::Fetched => 1,
             What::Word | What::Answer | What::No => 2,
+            What::Barrier | What::Below | What::All => 3,
         }
     }
 }
@@ -151,13 +159,17 @@ enum Sight {
     Record(Completion),
     /// A word or an answer, in a register.
     Word(Completion),
+    /// That all have come to a barrier.
+    Barrier(Completion),
 }
 
 impl Sight {
     fn story(&mut self) -> &mut Story {
         match self {
             Sight::Slot { story, .. } => story,
-            Sight::Record(completion) | Sight::Word(completion) => &mut completion.story,
+            Sight::Record(completion) | Sight::Word(completion) | Sight::Barrier(completion) => {
+                &mut completion.story
+            }
         }
     }
 }
@@ -199,6 +211,12 @@ enum Due {
     Landed(Address, Box<[u8]>),
     /// The first addition is over.
     AdditionOver,
+    /// A process has come to its barrier.
+    Comes(Box<Completion>),
+    /// A node below has.
+    ComesBelow,
+    /// All have.
+    AllHave,
 }
 
 /// A host with its NIC and its programs.
@@ -249,6 +267,7 @@ struct Host {
     /// Who has which lock of this node, and what waits for one, in the order in which it came.
     locks: Vec<(Address, Peer)>,
     locks_waited_for: Vec<Packet>,
+    meeters: Meeters,
     counts: NapCounts,
 }
 
@@ -262,6 +281,7 @@ pub fn host(
     surroundings: Surroundings<Packet>,
 ) -> Box<dyn AnyHost> {
     let processes = programs.len();
+    let meeters = Meeters::new(&programs);
     let mut host = Host {
         around: Around::new(place, memory, surroundings),
         settings: *settings,
@@ -295,6 +315,7 @@ pub fn host(
         additions: Vec::new(),
         locks: Vec::new(),
         locks_waited_for: Vec::new(),
+        meeters,
         counts: NapCounts::default(),
     };
     (0..processes).for_each(|process| host.around.ask(Picos(0), Due::Free(process as u8)));
@@ -353,6 +374,9 @@ impl Model for Host {
             Due::Left(bytes) => self.has_left_buffer(bytes),
             Due::Landed(to, data) => self.landed(to, &data),
             Due::AdditionOver => self.addition_is_over(),
+            Due::Comes(completion) => self.comes(*completion),
+            Due::ComesBelow => self.comes_below(),
+            Due::AllHave => self.all_have(),
         }
     }
 
@@ -364,6 +388,18 @@ impl Model for Host {
         self.has_left(rail, number);
     }
 
+    fn meets_as(&self) -> Option<BarrierId> {
+        self.meeters.group()
+    }
+
+    fn released(&mut self) {
+        self.all_are_said_to_have();
+    }
+
+    fn unanswered(&self) -> usize {
+        self.meeters.wait_for_switches().into()
+    }
+
     fn follow_up(&mut self) {
         self.look();
     }
@@ -373,7 +409,8 @@ impl Model for Host {
     }
 
     fn counts(&self, at: Picos) -> HostCounts {
-        let NapCounts { descriptors, packets, lacked, credits, early, held, waited, locks } = self.counts;
+        let NapCounts { descriptors, packets, lacked, credits, early, held, waited, locks, barriers } =
+            self.counts;
         let engines_full = self.engines_full + self.engines_full_since.map_or(0, |since| at.0 - since);
         let lacked_most = self.queues.iter().map(|queue| queue.lacked(at)).max();
         let words_most = self.processors.iter().map(|processor| processor.words_full(at)).max();
@@ -387,6 +424,7 @@ impl Model for Host {
                 ("packets of NAP channels", packets[0]),
                 ("packets of MSG channels", packets[1]),
                 ("packets of words", packets[2]),
+                ("packets of barriers", packets[3]),
                 ("packets that lacked a credit", lacked),
                 ("packets that bring credits alone", credits),
                 ("packets that came before their turn", early),
@@ -396,6 +434,7 @@ impl Model for Host {
                 ("locks waited for", locks[1]),
                 ("locks refused", locks[2]),
                 ("unlocks refused", locks[3]),
+                ("barriers", barriers),
             ],
             full: vec![
                 ("DMA engines", engines_full),
@@ -421,5 +460,6 @@ impl Model for Host {
             && self.loads.is_empty()
             && self.additions.is_empty()
             && self.locks_waited_for.is_empty()
+            && self.meeters.are_idle()
     }
 }

@@ -143,7 +143,9 @@ impl Host {
                 self.record_seen(process);
                 self.processor(process).act(at, Some(&completion));
             }
-            Sight::Word(completion) => self.processor(process).act(at, Some(&completion)),
+            Sight::Word(completion) | Sight::Barrier(completion) => {
+                self.processor(process).act(at, Some(&completion));
+            }
         }
     }
 
@@ -251,6 +253,7 @@ impl Host {
         let words = self.settings.words;
         let processor = self.processor(process);
         let has_room = match step.what {
+            What::Barrier => true,
             What::Word if step.operation.verb == Verb::Lock => true,
             What::Word => processor.words < words,
             what => processor.room[what.queue()] > 0,
@@ -263,6 +266,16 @@ impl Host {
         }
         match step.what {
             What::Word => self.post_word(process, step),
+            What::Barrier => {
+                let Step { name, operation, story, .. } = step;
+                let completion = super::completion(CompletionKind::Reached, name, &operation, story);
+                self.write_bursts(
+                    process,
+                    Picos(0),
+                    DOORBELL.min(self.settings.host.bus.burst),
+                    Written::Comes(Box::new(completion)),
+                );
+            }
             _ => self.post_descriptor(process, step),
         }
     }
@@ -352,6 +365,11 @@ impl Host {
                 word.story.pass(Unit::Bus, there);
                 self.word_asked_for(*word, there);
             }
+            Some(Written::Comes(mut completion)) => {
+                completion.story.pass(Unit::Processor, at);
+                completion.story.pass(Unit::Bus, there);
+                self.around.ask(Picos(there.0 + self.settings.barrier.0), Due::Comes(completion));
+            }
         }
     }
 
@@ -369,4 +387,5 @@ impl Host {
 pub(super) enum Written {
     Descriptor(Box<Descriptor>),
     Word(Box<Word>),
+    Comes(Box<Completion>),
 }

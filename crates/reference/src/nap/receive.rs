@@ -84,6 +84,9 @@ impl Host {
             What::Credits => {}
             What::Word => self.word_comes(packet),
             What::Answer | What::No => self.answer_comes(packet),
+            What::Barrier => panic!("who comes is told to its own NIC"),
+            What::Below => self.around.ask(self.around.after(self.settings.barrier), Due::ComesBelow),
+            What::All => self.all_are_said_to_have(),
         }
         self.has_left_buffer(payload);
     }

@@ -3,6 +3,7 @@
 use super::Outcome;
 use flitway_engine::random::{Purpose, Stream};
 use flitway_engine::{Clock, Cycle, Picos};
+use flitway_fabric::barrier::{BarrierSettings, Root};
 use flitway_fabric::faults::{Fault, FaultKind, PortFault};
 use flitway_fabric::observer::component_at;
 use flitway_fabric::{ANY_PAYLOAD, Barriers, Fabric, Faults, LinkErrors, NicPorts, Rates};
@@ -238,7 +239,7 @@ impl Case {
             Nic::Elan4(of) => elan4::add(dice, of, &mut plans, are_apart.then_some(&mut next), seed),
             Nic::Nap(settings) => nap::finish(dice, seed, settings, &mut plans),
         }
-        add_noise(&mut Dice { stream: Stream::new(seed, 2, Purpose::Test), ..*dice }, &mut plans);
+        add_noise(&mut Dice { stream: Stream::new(seed, 3, Purpose::Test), ..*dice }, &mut plans);
         let cycles = dice.cycles();
         let faults = faults(dice, breaks, &topology, rails);
         let errors = LinkErrors { seed, ..errors };
@@ -261,6 +262,11 @@ impl Case {
         self.plans.iter().flatten().flat_map(Plan::operations).any(|operation| operation.verb == Verb::Lock)
     }
 
+    /// Whether a process meets others by the barrier module of its NIC.
+    pub(crate) fn meets(&self, node: usize, process: usize) -> bool {
+        self.plans[node][process].setup.barrier.is_some()
+    }
+
     pub(crate) fn has_threads(&self) -> bool {
         self.plans.iter().flatten().any(|plan| plan.thread.is_some())
     }
@@ -272,15 +278,16 @@ impl Case {
     pub(crate) fn fabric(&self) -> AnyFabric {
         let topology = Arc::new(Topology::build(&self.topology).expect("a topology"));
         let links = topology.links().len();
+        let routing = Routing::new(RoutingKind::UpDown, topology).expect("up and down go anywhere");
         let bare = Fabric {
-            routing: Routing::new(RoutingKind::UpDown, topology).expect("up and down go anywhere"),
+            barriers: self.barriers(&routing),
+            routing,
             rails: self.rails,
             latencies: vec![self.latency; links],
             rates: Rates::full(),
             errors: self.errors.clone(),
             faults: self.faults.clone(),
             groups: Groups::none(),
-            barriers: Barriers::none(),
             payloads: ANY_PAYLOAD,
             nic_ports: match self.nic {
                 Nic::Th(_) | Nic::Nap(_) => NicPorts::Bounded,
@@ -289,6 +296,16 @@ impl Case {
             chip: (),
         };
         self.chip.clone().fabric(bare)
+    }
+
+    /// The group of the switches whose nodes meet, if some do.
+    fn barriers(&self, routing: &Routing) -> Barriers {
+        let members = nap::meeters(&self.plans);
+        if members.is_empty() {
+            return Barriers::none();
+        }
+        let group = BarrierSettings { members, root: Root::Switch(0), rail: RailId(self.rails - 1) };
+        Barriers::new(routing, &[group]).expect("a group of nodes")
     }
 
     /// The memory that operations are in, of each process.
@@ -346,7 +363,8 @@ impl Case {
 
     /// Whether the system software has set up something for processes.
     pub(crate) fn is_protected(&self) -> bool {
-        let has_all = |setup: &Setup| Setup { is_on_demand: false, ..setup.clone() }.is_usual();
+        let has_all =
+            |setup: &Setup| Setup { is_on_demand: false, barrier: None, ..setup.clone() }.is_usual();
         !self.plans.iter().flatten().all(|plan| has_all(&plan.setup))
     }
 
@@ -394,18 +412,22 @@ impl Case {
         for (node, plans) in self.plans.iter().enumerate() {
             for (process, plan) in plans.iter().enumerate() {
                 let (start, then) = (plan.start.len(), plan.then.len());
-                if start + then > 1 {
+                if start + then > 1 && plan.setup.barrier.is_none() {
                     let mut case = self.clone();
                     let plan = plan.clone();
                     case.plans[node][process] = Plan { start: Vec::new(), then: Vec::new(), ..plan };
                     all.push(case);
                 }
-                if plan.setup != Setup::default() {
+                if plan.setup != Setup::default() && plan.setup.barrier.is_none() {
                     let mut case = self.clone();
                     case.plans[node][process].setup = Setup::default();
                     all.push(case);
                 }
                 for place in (0..start + then).rev() {
+                    // Who does not come keeps all others.
+                    if plan.start.get(place).is_some_and(|it| it.verb == Verb::Barrier) {
+                        continue;
+                    }
                     let mut case = self.clone();
                     let Plan { start: first, then, .. } = &mut case.plans[node][process];
                     _ = if place < start { first.remove(place) } else { then.remove(place - start) };

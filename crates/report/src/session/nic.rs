@@ -43,6 +43,7 @@ pub use flitway_process::locker::Taking;
 pub use flitway_process::matching::Unexpected;
 pub use flitway_process::operator::Manner;
 pub use locks::LockChoice;
+pub use members::Meets;
 pub use misfit::NicMisfit;
 
 /// Operations of a NIC, as asked for.
@@ -101,6 +102,8 @@ pub struct GroupChoice {
     pub is_offloaded: bool,
     /// The most children of a node of their tree.
     pub arity: u32,
+    /// Of a barrier of barrier modules of NICs: whether these tell each other, where switches could combine what they say.
+    pub by_messages: bool,
 }
 
 impl NicChoice {
@@ -387,9 +390,8 @@ impl Session {
         if code.is_some() && !nic.is_some_and(|nic| nic.has_threads()) {
             return Err(NicMisfit::NoThreads);
         }
-        let is_collective = choice.group.is_some_and(|group| !group.kind.is_of_threads());
-        if is_collective && !nic.is_some_and(|nic| nic.has_collectives()) {
-            return Err(NicMisfit::NoCollectives);
+        if let Some(group) = choice.group {
+            members::fit(group, choice.processes, nic)?;
         }
         self.nic_way(choice.verb, Some(choice.by))?;
         let nic = self.on_a_bus();
@@ -418,7 +420,7 @@ impl Session {
                 Verb::Send | Verb::Store => Some(Verb::Put),
                 Verb::Load => Some(Verb::Get),
                 Verb::Put | Verb::Get | Verb::FetchAdd | Verb::Control | Verb::Event | Verb::Thread => None,
-                Verb::Lock | Verb::TryLock | Verb::Unlock => None,
+                Verb::Lock | Verb::TryLock | Verb::Unlock | Verb::Barrier => None,
             };
             let instead = instead.filter(|&other| !nic.ways(other).is_empty() && bytes <= nic.most(other).0);
             return Err(NicMisfit::TooLarge { verb, bytes, most, source, instead });
@@ -459,6 +461,9 @@ impl Session {
     ) -> NicResult {
         let mut fabric = self.fabric.clone();
         fabric.nic_ports = self.on_a_bus().ports();
+        if let Some(group) = self.met_by_switches(&run.choice) {
+            fabric.barriers = group;
+        }
         on_architecture!(&fabric, A, fabric => self.nic_on::<A>(run, fabric, background, (stop, progress)))
     }
 
@@ -542,6 +547,7 @@ impl Session {
         let choice = run.choice;
         let NicChoice { nodes, processes, .. } = choice;
         let operators = operators(&choice);
+        let meets = self.meets_by(&choice);
         let of_threads = run.code.clone().map(|code| threads::Programs::new(&choice, code, self.on_a_bus()));
         let programs = move |node: NodeId| {
             if let Some(of_threads) = &of_threads {
@@ -554,7 +560,7 @@ impl Session {
             if let Some(group) = choice.group {
                 let [first, last] = nodes;
                 let takes_part = (first..=last).contains(&node.0);
-                return takes_part.then(|| members::program(&choice, group, node)).into_iter().collect();
+                return if takes_part { members::programs(&choice, group, node, meets) } else { Vec::new() };
             }
             let side = nodes.iter().position(|&it| it == node.0);
             side.map(|side| programs(operators, side, processes)).unwrap_or_default()

@@ -137,6 +137,15 @@ const CARRIED_OUT: Parameter = Parameter {
           the NICs do the rest; `hosts`: processors see each message and post what follows.",
 };
 
+const MET: Parameter = Parameter {
+    expected: "`nic`, `messages` or `hosts`",
+    doc: "Who carries it out. `nic`, on TH Express-2: each process posts all descriptors of its part at once, of which some wait for \
+          control packets, and the NICs do the rest; on Dawning 5000: barrier modules of NICs, with the barrier of the switches where \
+          they have one. `messages`: barrier modules by packets to each other, whatever the switches have. `hosts`, on TH Express-2: \
+          processors see each message and post what follows.",
+    ..CARRIED_OUT
+};
+
 const ARITY: Parameter = Parameter {
     name: "arity",
     expected: "a number from 1 to 64",
@@ -327,9 +336,12 @@ pub const CATALOG: Catalog<Reader> = Catalog::new(
                 doc: "no process of many nodes goes on until all have come",
                 details: "On TH Express-2: a tree of consecutive nodes, in which control packets go up and down. The latency of each process ends when \
                           that has seen that all have come. By the NICs it begins where the longest way to that began: when a processor began \
-                          to post; by the hosts when the last process began. There are no data, and so no `--size`. Source: \
-                          th-express-2.txt sections 4.2.3 and 5.2.",
-                parameters: &[ALL_NODES, QUEUE, CARRIED_OUT, ARITY, NOISE],
+                          to post; by the hosts when the last process began. There are no data, and so no `--size`. On Dawning 5000: the \
+                          barrier module of each NIC waits for all processes of its node (`--processes`), and then tells the switches, which \
+                          combine what nodes say, or up and down a tree of nodes those of other NICs. There the latency of each process goes from when it begins \
+                          to say that it has come, so it has the wait for others in it. Source: \
+                          th-express-2.txt sections 4.2.3 and 5.2; dawning5000.txt sections 3.2 and 4.",
+                parameters: &[ALL_NODES, QUEUE, MET, ARITY, NOISE],
             },
             |choice| of_group(CollectiveKind::Barrier, choice),
         ),
@@ -398,18 +410,20 @@ fn nodes(text: &str) -> Option<[u32; 2]> {
 fn of_group(kind: CollectiveKind, choice: &Choice) -> Result<Operation, ChoiceError> {
     let nodes = choice.value(0, |text| nodes(text).filter(|[first, last]| first < last))?;
     let queues = [Submission::Hdq, Submission::Sdq];
-    let by = choice.value(1, |text| queues.into_iter().find(|queue| queue.name() == text))?;
-    let is_offloaded = choice.value(2, is_by_nic)?;
+    let queue = choice.value(1, |text| queues.into_iter().find(|queue| queue.name() == text))?;
+    let by = choice.is_given(1).then_some(queue);
+    let by_messages = kind == CollectiveKind::Barrier && choice.value(2, |text| Some(text == "messages"))?;
+    let is_offloaded = by_messages || choice.value(2, is_by_nic)?;
     let arity = choice.value(3, |text| text.parse().ok().filter(|arity| (1..=64).contains(arity)))?;
     let verb = match kind {
         CollectiveKind::Broadcast => Verb::Put,
         _ => Verb::Send,
     };
-    let group = Some(GroupChoice { kind, is_offloaded, arity });
+    let group = Some(GroupChoice { kind, is_offloaded, arity, by_messages });
     Ok(Operation {
         verb,
         nodes,
-        by: Some(by),
+        by,
         is_reliable: false,
         chain: 1,
         manner: Manner::USUAL,
@@ -431,7 +445,7 @@ fn of_threads(kind: CollectiveKind, choice: &Choice) -> Result<Operation, Choice
         CollectiveKind::Gather => Verb::Put,
         _ => Verb::Send,
     };
-    let group = Some(GroupChoice { kind, is_offloaded, arity });
+    let group = Some(GroupChoice { kind, is_offloaded, arity, by_messages: false });
     let by = is_offloaded.then_some(Submission::Sten);
     Ok(Operation {
         verb,
@@ -633,7 +647,8 @@ mod tests {
         assert_eq!(read("put(0-1, by=dma)").map(|it| it.by), Ok(Some(Submission::Dma)));
         assert!(read("put(0-1, queue=sdq, by=dma)").is_err(), "no NIC takes both");
         let barrier = read("barrier(0-63, by=hosts, arity=2)").map(|it| it.group);
-        let group = GroupChoice { kind: CollectiveKind::Barrier, is_offloaded: false, arity: 2 };
+        let group =
+            GroupChoice { kind: CollectiveKind::Barrier, is_offloaded: false, arity: 2, by_messages: false };
         assert_eq!(barrier, Ok(Some(group)));
         let lock = read("lock(0-63, by=retry, hold=2us)").map(|it| (it.verb, it.lock));
         let taking = Taking::Again(Picos(1_000_000));

@@ -234,10 +234,16 @@ fn misfits_of_lock(options: &WorkloadOptions) -> Vec<Problem> {
 /// What is said beside an operation of many nodes and does not go with it.
 fn misfits_of_group(group: GroupChoice, options: &WorkloadOptions) -> Vec<Problem> {
     let name = group.kind.name();
+    // Barrier modules have all processes of a node for leaves: whether the NIC has one is seen with the machine.
+    let may_be_many = group.kind == CollectiveKind::Barrier && group.is_offloaded;
     let refused = [
         ("size", fixed_size(group.kind) == Some(0), "has no data"),
         ("size", fixed_size(group.kind) == Some(8), "is of a word of 8 B"),
-        ("processes", options.get("processes") != Some("1"), "is of one process of each node"),
+        (
+            "processes",
+            options.get("processes") != Some("1") && !may_be_many,
+            "is of one process of each node",
+        ),
         ("outstanding", true, "is followed by the next one when it is over"),
     ];
     let given = refused.into_iter().filter(|&(option, is_wrong, _)| is_wrong && options.is_given(option));

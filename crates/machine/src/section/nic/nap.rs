@@ -43,9 +43,12 @@ const PAGE: &[&str] = &[
      physical all over the machine, and nothing is translated.",
     "Locks. Each address has a lock, which the NIC of its node keeps. A process of another node that asks for it waits there for \
      its turn, or is refused and tries again: `lock(0-15)`, `by=retry`.",
+    "Barriers. The barrier module has the processes of its node as leaves: when all have come it says so to the switches, where \
+     those combine barriers, or up a tree of NICs; when all nodes have come it writes so into the memory of each: `barrier(0-15)`, \
+     with `--processes`.",
     "The bus. Each of two HyperTransport ports carries 6.4 Gbit/s each way; process i belongs to port i mod 2. \
      `host.platform` says what the processors take: solved from 1.4 us for software and both NICs, which is an input.",
-    "Not modelled: copies out of slots, end-to-end time-outs, the barrier module with processes as leaves, multicasts into \
+    "Not modelled: copies out of slots, end-to-end time-outs, multicasts into \
      rings, rails that fail.",
     "What happens when is said in crates/nic/src/nap/mod.rs, and of host and bus in crates/nic/src/host/.",
 ];
@@ -103,6 +106,9 @@ settings! {
 
     /// Time of the remote access unit for a word that is asked for, and for one that is answered.
     REMOTE = "nic.remote", time(), default("100 ns"), for OF_NAP, source("[assumed], as an engine");
+
+    /// Time of the barrier module for a process, or a node, that has come, and for that all have.
+    BARRIER = "nic.barrier", time(), default("100 ns"), for OF_NAP, source("[assumed], as an engine");
 }
 
 fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
@@ -126,6 +132,7 @@ fn build(values: &Values, findings: &mut Diagnostics) -> Option<NicSettings> {
         receive_buffer: bytes(&RECEIVE_BUFFER)?.max(bytes(&MTU)?),
         words: values.count(&WORDS)?,
         remote: time(&REMOTE)?,
+        barrier: time(&BARRIER)?,
         mtu: bytes(&MTU)?,
     };
     check(values, &settings, findings).then_some(NicSettings::Nap(Box::new(settings)))

@@ -2,10 +2,11 @@
 
 use super::{Dice, Plan, chips, with_latencies};
 use flitway_engine::Picos;
+use flitway_fabric::BarrierId;
 use flitway_nic::host::HostSettings;
 use flitway_nic::host::bus::Reference;
 use flitway_nic::host::hyper_transport::HyperTransportSettings;
-use flitway_nic::host::program::{Operation, Submission, Verb};
+use flitway_nic::host::program::{Meeting, Operation, Submission, Verb};
 use flitway_nic::nap::NapSettings;
 use flitway_switch::SwitchSettings;
 use flitway_wiring::NodeId;
@@ -48,6 +49,7 @@ pub(super) fn settings(dice: &mut Dice) -> NapSettings {
         receive_buffer: mtu + dice.pick(&[0, 0, 1, 100, 1_000, 32_768]),
         words: dice.pick(&[1, 1, 2, 3, 8]),
         remote: dice.time(),
+        barrier: Picos(0),
         mtu,
     }
 }
@@ -56,6 +58,7 @@ pub(super) fn settings(dice: &mut Dice) -> NapSettings {
 pub(super) fn finish(dice: &mut Dice, seed: u64, settings: &mut NapSettings, plans: &mut [Vec<Plan>]) {
     *settings = divided(dice, *settings, plans);
     add_locks(seed, plans);
+    add_barriers(seed, settings, plans);
 }
 
 /// The same with rings that all who send in `plans` have slots of: each a few, or one.
@@ -79,6 +82,48 @@ fn divided(dice: &mut Dice, settings: NapSettings, plans: &[Vec<Plan>]) -> NapSe
     let peers = most.max(1) as u32 + dice.pick(&[0, 0, 1, 5]);
     let slots = peers * dice.pick(&[1, 1, 2, 3, 4, 8]) + dice.below(peers.into()) as u32;
     NapSettings { slots, peers, ..settings }
+}
+
+/// The nodes whose processes meet by the switches, if some do.
+pub(super) fn meeters(plans: &[Vec<Plan>]) -> Vec<NodeId> {
+    let by_switches = |plan: &Plan| matches!(plan.setup.barrier, Some(Meeting::Switches(_)));
+    let nodes = (0..).zip(plans).filter(|(_, plans)| plans.iter().any(by_switches));
+    nodes.map(|(node, _)| NodeId(node)).collect()
+}
+
+/// In half of the cases processes of consecutive nodes meet, by the switches or up a tree: each as often, somewhere among what
+/// it does first.
+fn add_barriers(seed: u64, settings: &mut NapSettings, plans: &mut [Vec<Plan>]) {
+    let dice = &mut Dice::new(seed, 2);
+    if dice.one_in(2) {
+        return;
+    }
+    settings.barrier = dice.time();
+    let nodes = plans.len() as u32;
+    let first = dice.below(u64::from(nodes) - 1) as u32;
+    let count = dice.between(2, nodes - first);
+    let (by_switches, arity) = (dice.one_in(2), dice.between(1, 3));
+    let times = dice.between(1, 5);
+    for (rank, plans) in (0..count).zip(&mut plans[first as usize..]) {
+        let below = |rank: u32| (first + (rank * arity + 1).min(count)).min(first + count);
+        let meeting = match by_switches {
+            true => Meeting::Switches(BarrierId::new(0)),
+            false => Meeting::Tree {
+                parent: rank.checked_sub(1).map(|it| NodeId(first + it / arity)),
+                children: below(rank)..below(rank + 1),
+            },
+        };
+        let members = dice.between(1, plans.len() as u32) as usize;
+        for plan in plans.iter_mut().rev().take(members) {
+            plan.setup.barrier = Some(meeting.clone());
+            for _ in 0..times {
+                let barrier = Operation::plain(Verb::Barrier, Submission::Pio, (NodeId(first + rank), 0));
+                let computes = if dice.one_in(4) { dice.time() } else { Picos(0) };
+                let before = dice.below(plan.start.len() as u64 + 1) as usize;
+                plan.start.insert(before, Operation { computes, ..barrier });
+            }
+        }
+    }
 }
 
 /// In half of the cases processes take locks, of which there are few, and free some: in any order, now and then in vain.

@@ -214,6 +214,7 @@ pub(super) fn protect(dice: &mut Dice, plans: &mut [Vec<Plan>]) {
             is_on_demand: false,
             waits: if sleeps && dice.one_in(2) { Waits::Sleeping } else { Waits::Polling },
             noise: None,
+            barrier: None,
         };
         for operation in plan.start.iter_mut().chain(&mut plan.then) {
             if keys && operation.collective.further == 0 && dice.one_in(8) {

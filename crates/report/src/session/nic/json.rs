@@ -95,8 +95,12 @@ impl NicResult {
         if self.choice.chain > 1 {
             nic["chain"] = json!(self.choice.chain);
         }
-        if let Some(GroupChoice { is_offloaded, arity, .. }) = self.choice.group {
-            nic["by"] = json!(if is_offloaded { "nic" } else { "hosts" });
+        if let Some(GroupChoice { is_offloaded, arity, by_messages, .. }) = self.choice.group {
+            nic["by"] = json!(match is_offloaded {
+                _ if by_messages => "messages",
+                true => "nic",
+                false => "hosts",
+            });
             nic["arity"] = json!(arity);
         }
         if let Some(LockChoice { taking, hold }) = self.choice.lock {

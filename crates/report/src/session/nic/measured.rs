@@ -1,6 +1,7 @@
 //! Programs that measure operations of NICs.
 
 use flitway_nic::host::program::Program;
+use flitway_process::attendant::Attendant;
 use flitway_process::collective::Member;
 use flitway_process::locker::Locker;
 use flitway_process::matching::Matcher;
@@ -27,6 +28,16 @@ impl Measured for Operator {
     }
 }
 
+impl Measured for Attendant {
+    fn done(&self) -> &Done {
+        Attendant::done(self)
+    }
+
+    fn is_done(&self) -> bool {
+        Attendant::is_done(self)
+    }
+}
+
 impl Measured for Locker {
     fn done(&self) -> &Done {
         Locker::done(self)
@@ -45,6 +56,6 @@ pub(super) fn measured(program: &dyn Program) -> &dyn Measured {
     let any = program.as_any();
     let of_nodes = of::<Operator>(any).or_else(|| of::<Member>(any));
     let found = of_nodes.or_else(|| of::<Matcher>(any)).or_else(|| of::<ThreadMember>(any));
-    let found = found.or_else(|| of::<Locker>(any));
+    let found = found.or_else(|| of::<Locker>(any)).or_else(|| of::<Attendant>(any));
     found.expect("it runs operations")
 }

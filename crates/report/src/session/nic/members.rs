@@ -1,11 +1,15 @@
 //! Operations of many nodes: their programs, and what came of them.
 
-use super::{GroupChoice, Measured, NicChoice};
+use super::{GroupChoice, Measured, NicChoice, NicMisfit, Session};
 use flitway_engine::Picos;
-use flitway_nic::host::program::Program;
+use flitway_fabric::barrier::{BarrierSettings, Root};
+use flitway_fabric::{BarrierId, Barriers};
+use flitway_nic::host::OnABus;
+use flitway_nic::host::program::{Meeting, Program};
+use flitway_process::attendant::{Attendant, AttendantSettings};
 use flitway_process::collective::{CollectiveKind, CollectiveSettings, Member};
 use flitway_process::operator::Done;
-use flitway_wiring::NodeId;
+use flitway_wiring::{NodeId, RailId};
 
 impl Measured for Member {
     fn done(&self) -> &Done {
@@ -17,10 +21,79 @@ impl Measured for Member {
     }
 }
 
-/// The program of `node`.
-pub(super) fn program(choice: &NicChoice, group: GroupChoice, node: NodeId) -> Box<dyn Program> {
+/// By what barrier modules of NICs meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meets {
+    /// The switches combine what they say.
+    Switches,
+    /// They tell each other.
+    Messages,
+}
+
+/// Whether the NIC of a machine, if that has operations, carries out `group`, with so many processes of each node.
+pub(super) fn fit(group: GroupChoice, processes: u32, nic: Option<&dyn OnABus>) -> Result<(), NicMisfit> {
+    let GroupChoice { kind, is_offloaded, by_messages, .. } = group;
+    let is_barrier = kind == CollectiveKind::Barrier && is_offloaded;
+    let meets = is_barrier && nic.is_some_and(OnABus::has_barriers);
+    let is_collective = !kind.is_of_threads();
+    if is_collective && !meets && !nic.is_some_and(OnABus::has_collectives) {
+        return Err(NicMisfit::NoCollectives);
+    }
+    match () {
+        () if meets => Ok(()),
+        () if by_messages => Err(NicMisfit::Misses("the NIC of this machine has no barrier module")),
+        () if processes > 1 => Err(NicMisfit::Misses(
+            "an operation of many nodes is of one process of each, but for barriers by barrier modules of NICs",
+        )),
+        () => Ok(()),
+    }
+}
+
+impl Session {
+    /// By what the NICs meet, if barrier modules carry `choice` out.
+    #[must_use]
+    pub fn meets_by(&self, choice: &NicChoice) -> Option<Meets> {
+        let group =
+            choice.group.filter(|group| group.kind == CollectiveKind::Barrier && group.is_offloaded)?;
+        let combines = self.fabric.chip.offers().barriers.is_some_and(|barriers| barriers.groups > 0);
+        let by = if combines && !group.by_messages { Meets::Switches } else { Meets::Messages };
+        self.machine.nic.model.on_a_bus()?.has_barriers().then_some(by)
+    }
+
+    /// The group of the switches, if these combine what NICs say.
+    pub(super) fn met_by_switches(&self, choice: &NicChoice) -> Option<Barriers> {
+        self.meets_by(choice).filter(|by| *by == Meets::Switches)?;
+        let [first, last] = choice.nodes;
+        let (members, root, rail) = ((first..=last).map(NodeId).collect(), Root::Switch(0), RailId(0));
+        let group = BarrierSettings { members, root, rail };
+        Some(Barriers::new(&self.fabric.routing, &[group]).expect("nodes that are there, each once"))
+    }
+}
+
+/// The programs of `node`; `meets` says by what barrier modules meet, if they do.
+pub(super) fn programs(
+    choice: &NicChoice,
+    group: GroupChoice,
+    node: NodeId,
+    meets: Option<Meets>,
+) -> Vec<Box<dyn Program>> {
+    let NicChoice { nodes: [first, last], count, warm_up, processes, .. } = *choice;
+    let meeting = match meets {
+        None => return vec![program(choice, group, node)],
+        Some(Meets::Switches) => Meeting::Switches(BarrierId::new(0)),
+        Some(Meets::Messages) => {
+            AttendantSettings::tree((NodeId(first), last - first + 1), group.arity, node.0 - first)
+        }
+    };
+    let settings = AttendantSettings { node, meeting, count, warm_up };
+    let one = |_| Box::new(Attendant::new(settings.clone())) as Box<dyn Program>;
+    (0..processes).map(one).collect()
+}
+
+/// The program of `node`, where operations of NICs or hosts carry it out.
+fn program(choice: &NicChoice, group: GroupChoice, node: NodeId) -> Box<dyn Program> {
     let NicChoice { nodes: [first, last], by, bytes, count, warm_up, .. } = *choice;
-    let GroupChoice { kind, is_offloaded, arity } = group;
+    let GroupChoice { kind, is_offloaded, arity, .. } = group;
     let nodes = (NodeId(first), last - first + 1);
     Box::new(Member::new(
         CollectiveSettings { kind, is_offloaded, by, nodes, arity, bytes, count, warm_up },
