@@ -212,6 +212,28 @@ fn interrupts_physical_addresses_and_buffers_are_shown() {
     }
 }
 
+/// Noise is said, and costs barriers time.
+#[test]
+fn system_noise_is_shown() {
+    let run = |operation: &str| {
+        let result = json(&["run", "th-group", "--nic", operation, "--count", "100"]);
+        assert_valid(&result);
+        result["points"][0]["nic"].clone()
+    };
+    let [quiet, noisy] =
+        ["", ", noise=5us/100us"].map(|noise| run(&format!("barrier(0-15, by=hosts{noise})")));
+    assert_eq!(quiet.get("noise"), None);
+    assert_eq!(noisy["noise"], serde_json::json!({ "length_ns": 5_000.0, "period_ns": 100_000.0 }));
+    let rate = |nic: &Value| nic["rate_per_s"].as_f64().expect("a number");
+    assert!(rate(&noisy) < 0.9 * rate(&quiet), "{noisy} {quiet}");
+    let text = stdout(&flitway(&["run", "th-group", "--nic", "send(0-1, noise=5us/11us)"]));
+    for part in ["system software has each processor for 5 us of every 11 us", "far      system noise"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let arguments: &[&str] = &["run", "th-group", "--nic", "send(0-1, noise=1us/1us)"];
+    assert_refused(&[(arguments, &["`noise` of `send` cannot be `1us/1us`"])]);
+}
+
 /// Faults of pages cost time at both ends, and are counted.
 #[test]
 fn translations_on_demand_are_shown() {

@@ -31,6 +31,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("th-lanes", include_str!("../../../experiments/th-lanes.toml")),
         ("th-nic-latency", include_str!("../../../experiments/th-nic-latency.toml")),
         ("th-collectives", include_str!("../../../experiments/th-collectives.toml")),
+        ("th-noise", include_str!("../../../experiments/th-noise.toml")),
         ("th-nic-rate", include_str!("../../../experiments/th-nic-rate.toml")),
         ("th-atc", include_str!("../../../experiments/th-atc.toml")),
         ("th-end-to-end", include_str!("../../../experiments/th-end-to-end.toml")),

@@ -374,14 +374,14 @@ fn summary(results: &[Seen], operation: &Operation, meets: bool) -> String {
                 can differ from idle by the phase of the clock, a cycle for each packet";
     let of_many = "\nmean, p99: of each process, until it has seen the end, of a gather of the first one alone. They count from when the \
                    processor began to post on which that had to wait: by the hosts the last one, of a broadcast that of the first node, \
-                   which does not count itself. sender, receiver: time of the processors of the first node and of the last for \
-                   each";
+                   which does not count itself. M/s: million operations a second, one after the other. sender, receiver: time of \
+                   the processors of the first node and of the last for each";
     let of_lock = "\nmean, p99: from when a processor begins to ask for the lock until it has it. idle: the closed form for a lock that is \
                    free, of the node behind that of the lock. M/s: millions of processes that get it in a second. handed over: from when a \
                    processor begins to free it until the next one has it, where that had begun to ask";
     let of_modules = "\nmean, p99: of each process, from when it begins to say that it has come until it has seen that all have: the wait for \
-                      others is in it, as barrier module. sender, receiver: time of the processors of the first node and of the last \
-                      for each";
+                      others is in it, as barrier module. M/s: million barriers a second, one after the other. sender, receiver: time \
+                      of the processors of the first node and of the last for each";
     let of_it = match operation {
         _ if meets => of_modules,
         Operation { lock: Some(_), .. } => of_lock,

@@ -146,11 +146,9 @@ impl Host {
         if processor.waits || processor.free > at {
             return;
         }
-        if processor.since.is_some() {
-            let ends = processor.interrupts_end;
-            if ends > at {
-                return self.around.ask(ends, Due::Free(process));
-            }
+        let ends = processor.interrupts_end;
+        if processor.since.is_some() && ends > at {
+            return self.around.ask(ends, Due::Free(process));
         }
         let has_something = !processor.bursts.is_empty() || !processor.todo.is_empty();
         if let Some(ends) = processor.noise.as_mut().filter(|_| has_something).and_then(|it| it.ends(at)) {

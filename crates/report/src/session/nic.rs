@@ -248,16 +248,22 @@ impl NicResult {
     }
 
     /// Operations a second; `None` for ping-pong, whose latency says it, and if the run is too short. Those of a lock are
-    /// counted from the first process that got it to the last. Those of a stream are counted from when the warm-up of every
-    /// process has been seen until the first process begins its last one: those that begin then, or those that are seen then,
-    /// if they are fewer.
+    /// counted from the first process that got it to the last. Those of many nodes follow each other, and are counted from when
+    /// all processes have seen their warm-up until all have seen the last. Those of a stream are counted from when the warm-up
+    /// of every process has been seen until the first process begins its last one: those that begin then, or those that are
+    /// seen then, if they are fewer.
     #[must_use]
     pub fn rate_per_s(&self) -> Option<f64> {
         if self.choice.lock.is_some() {
             return self.turns_per_s().filter(|_| self.is_complete);
         }
-        self.choice.outstanding.filter(|_| self.is_complete)?;
         let from = self.done.iter().map(|done| done.warm).max()?;
+        if self.choice.group.is_some() {
+            let time = self.done.iter().map(Done::last).max()?.0.saturating_sub(from.0);
+            let count = f64::from(self.choice.count);
+            return (self.is_complete && time > 0).then(|| count / time as f64 * 1e12);
+        }
+        self.choice.outstanding.filter(|_| self.is_complete)?;
         let until = self.done.iter().filter_map(|done| done.begun.iter().max()).min()?;
         let within = |dates: &mut dyn Iterator<Item = &Picos>| {
             dates.filter(|&&date| from < date && date <= *until).count() as u32
