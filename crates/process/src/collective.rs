@@ -113,10 +113,24 @@ impl CollectiveSettings {
         (first, self.arity.min(self.nodes.1.saturating_sub(first)))
     }
 
+    /// How many processes send to one at most, by the hosts: to the first one all others in a gather, else children and the
+    /// parent.
+    #[must_use]
+    pub fn senders(&self) -> u32 {
+        let children = |rank| self.children(rank).1;
+        match self.kind {
+            CollectiveKind::Gather => self.nodes.1 - 1,
+            // No node behind the second has more children than that.
+            _ => children(0).max(children(1) + 1),
+        }
+    }
+
     /// An operation with the node of that rank.
     fn with(&self, verb: Verb, rank: u32, collective: Collective) -> Operation {
         let by = match (verb, self.by) {
             (Verb::Put, Submission::Sten) if self.bytes > STEN => Submission::Dma,
+            // A rendezvous is of puts: messages are written.
+            (Verb::Send, Submission::Rendezvous) => Submission::Pio,
             (_, by) => by,
         };
         Operation {

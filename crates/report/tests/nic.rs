@@ -228,9 +228,14 @@ fn operations_of_many_nodes_are_those_of_one_nic_but_for_barriers() {
     let choice = group(CollectiveKind::Broadcast, true);
     let other = session("dawning5000", &[], 1);
     let misfit = other.fit_nic(NicChoice { by: Submission::Dma, ..choice }).unwrap_err();
-    assert_eq!(misfit, NicMisfit::NoCollectives);
+    assert_eq!(misfit, NicMisfit::NoCollectives { by_hosts: false });
     assert!(misfit.help().unwrap().contains("nic.model=th"));
     let barrier = |by_nic| NicChoice { by: Submission::Pio, ..group(CollectiveKind::Barrier, by_nic) };
     assert!(other.fit_nic(barrier(true)).is_ok(), "its barrier module");
-    assert_eq!(other.fit_nic(barrier(false)), Err(NicMisfit::NoCollectives));
+    assert_eq!(other.fit_nic(barrier(false)), Err(NicMisfit::NoCollectives { by_hosts: true }));
+    let gather =
+        |nodes| NicChoice { nodes, by: Submission::Rendezvous, ..group(CollectiveKind::Gather, false) };
+    assert_eq!(other.fit_nic(gather([0, 63])), Err(NicMisfit::Senders { senders: 63, most: 16 }));
+    let result = run(&other, gather([0, 16]));
+    assert!(result.is_complete, "as many as its ring has slots for");
 }

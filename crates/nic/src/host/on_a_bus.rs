@@ -57,6 +57,11 @@ pub trait OnABus {
     /// Queues that operations reach it by, so: each is of one process of a node.
     fn queues(&self, by: Submission) -> u32;
 
+    /// How many processes can send to one, so that it polls its memory; any number if it does not say.
+    fn senders(&self) -> Option<u32> {
+        None
+    }
+
     /// The hosts of a run on a network of `nodes` nodes and this `clock`, in which packets take `idle` and `programs` run.
     fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts;
 

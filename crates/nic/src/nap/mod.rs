@@ -475,6 +475,10 @@ impl OnABus for NapSettings {
         CHANNELS
     }
 
+    fn senders(&self) -> Option<u32> {
+        Some(self.peers)
+    }
+
     fn hosts(&self, nodes: u32, clock: Clock, idle: IdleTimes, programs: Programs) -> Hosts {
         let settings = *self;
         let nic = move |place, processes| Nap::new(&settings, place, processes);

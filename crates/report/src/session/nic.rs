@@ -397,7 +397,7 @@ impl Session {
             return Err(NicMisfit::NoThreads);
         }
         if let Some(group) = choice.group {
-            members::fit(group, choice.processes, nic)?;
+            members::fit(&choice, group, nic)?;
         }
         self.nic_way(choice.verb, Some(choice.by))?;
         let nic = self.on_a_bus();

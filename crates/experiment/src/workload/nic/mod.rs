@@ -293,7 +293,8 @@ fn misfit(error: NicMisfit) -> Problem {
         | NicMisfit::NoWay { .. }
         | NicMisfit::NotReliable
         | NicMisfit::NoSetup(_)
-        | NicMisfit::NoCollectives
+        | NicMisfit::NoCollectives { .. }
+        | NicMisfit::Senders { .. }
         | NicMisfit::NoThreads
         | NicMisfit::Misses(_)
         | NicMisfit::NoNode { .. } => "nic",

@@ -30,14 +30,19 @@ pub enum Meets {
     Messages,
 }
 
-/// Whether the NIC of a machine, if that has operations, carries out `group`, with so many processes of each node.
-pub(super) fn fit(group: GroupChoice, processes: u32, nic: Option<&dyn OnABus>) -> Result<(), NicMisfit> {
+/// Whether the NIC of a machine, if that has operations, carries out `group`, as `choice` has it.
+pub(super) fn fit(choice: &NicChoice, group: GroupChoice, nic: Option<&dyn OnABus>) -> Result<(), NicMisfit> {
     let GroupChoice { kind, is_offloaded, by_messages, .. } = group;
+    let processes = choice.processes;
     let is_barrier = kind == CollectiveKind::Barrier && is_offloaded;
     let meets = is_barrier && nic.is_some_and(OnABus::has_barriers);
     let is_collective = !kind.is_of_threads();
     if is_collective && !meets && !nic.is_some_and(OnABus::has_collectives) {
-        return Err(NicMisfit::NoCollectives);
+        return Err(NicMisfit::NoCollectives { by_hosts: !is_offloaded });
+    }
+    let senders = settings(choice, group).senders();
+    if !is_offloaded && let Some(most) = nic.and_then(OnABus::senders).filter(|most| *most < senders) {
+        return Err(NicMisfit::Senders { senders, most });
     }
     match () {
         () if meets => Ok(()),
@@ -92,13 +97,14 @@ pub(super) fn programs(
 
 /// The program of `node`, where operations of NICs or hosts carry it out.
 fn program(choice: &NicChoice, group: GroupChoice, node: NodeId) -> Box<dyn Program> {
+    Box::new(Member::new(settings(choice, group), node))
+}
+
+fn settings(choice: &NicChoice, group: GroupChoice) -> CollectiveSettings {
     let NicChoice { nodes: [first, last], by, bytes, count, warm_up, .. } = *choice;
     let GroupChoice { kind, is_offloaded, arity, .. } = group;
     let nodes = (NodeId(first), last - first + 1);
-    Box::new(Member::new(
-        CollectiveSettings { kind, is_offloaded, by, nodes, arity, bytes, count, warm_up },
-        node,
-    ))
+    CollectiveSettings { kind, is_offloaded, by, nodes, arity, bytes, count, warm_up }
 }
 
 /// What the processes have seen, the root first, with latencies: by the NICs these are told, as each goes on with what it has

@@ -30,7 +30,17 @@ pub enum NicMisfit {
     /// Its processes do not sleep, or do not name physical addresses.
     NoSetup(Manner),
     /// It does not carry out operations of many nodes.
-    NoCollectives,
+    NoCollectives {
+        /// Hosts were to, with its control packets.
+        by_hosts: bool,
+    },
+    /// More processes send to one than its memory has room for.
+    Senders {
+        /// How many do.
+        senders: u32,
+        /// How many can.
+        most: u32,
+    },
     /// It has no threads.
     NoThreads,
     /// Nobody tells who sends data of which a thread has the DMA engine send them that they have left.
@@ -98,9 +108,16 @@ impl fmt::Display for NicMisfit {
                 "the NIC of this machine has all translations in memory or in its caches: it does not fault",
             ),
             NicMisfit::NoSetup(_) => f.write_str("the NIC of this machine wakes nobody: its processes poll"),
-            NicMisfit::NoCollectives => {
+            NicMisfit::NoCollectives { by_hosts: true } => {
+                f.write_str("this operation of many nodes is by the hosts with other NICs only")
+            }
+            NicMisfit::NoCollectives { .. } => {
                 f.write_str("the NIC of this machine has no operations of many nodes")
             }
+            NicMisfit::Senders { senders, most } => write!(
+                f,
+                "{senders} processes send messages to one, whose ring has slots for {most} (`nic.nap.peers`)"
+            ),
             NicMisfit::NoThreads => f.write_str("the NIC of this machine has no thread processor"),
             NicMisfit::Fetched { bytes } => write!(
                 f,
@@ -152,7 +169,13 @@ impl NicMisfit {
                     "leave `{what}` out, or use `--set nic.model=th`, the NIC of TH Express-2, which has it"
                 ))
             }
-            NicMisfit::NoCollectives => {
+            NicMisfit::Senders { senders, .. } => Some(format!(
+                "use fewer nodes or a smaller `arity`, or `--set nic.nap.peers={senders}` and as many `nic.nap.slots` at least"
+            )),
+            NicMisfit::NoCollectives { by_hosts: true } => Some(
+                "use `by=nic` if the operation has it, or `--set nic.model=th`, the NIC of TH Express-2".to_owned(),
+            ),
+            NicMisfit::NoCollectives { .. } => {
                 Some("use `--set nic.model=th`, the NIC of TH Express-2, which has them".to_owned())
             }
             NicMisfit::NoThreads => Some(
