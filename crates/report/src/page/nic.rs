@@ -21,7 +21,11 @@ pub(super) fn workload(workload: &Value) -> Option<String> {
     let is = |name: &str| of("nic").is_some_and(|it| it.starts_with(name));
     let has_end = Verb::ALL.into_iter().any(|verb| verb.comes_back() && is(verb.name()));
     let is_of_many = CollectiveKind::ALL.into_iter().any(|kind| is(&format!("{}(", kind.name())));
-    let alone = if has_end || is_of_many { "one after the other" } else { "ping-pong" };
+    let alone = match () {
+        () if is(&format!("{}(", Verb::Lock.name())) => "handed round",
+        () if has_end || is_of_many => "one after the other",
+        () => "ping-pong",
+    };
     let how = of("outstanding").map_or(alone.to_owned(), |many| format!("{many} under way"));
     let processes = of("processes").filter(|many| *many != "1");
     let processes = processes.map_or(String::new(), |many| format!(", {many} processes of each node"));
@@ -51,7 +55,7 @@ fn load_beside(point: &Value) -> Option<String> {
 pub(super) fn label(point: &Value) -> String {
     let beside = load_beside(point).map_or(String::new(), |load| format!(", {load}"));
     let what = match point["nic"]["operation"].as_str() {
-        Some(name) if name == CollectiveKind::Barrier.name() => name.to_owned(),
+        Some(name) if [CollectiveKind::Barrier.name(), Verb::Lock.name()].contains(&name) => name.to_owned(),
         _ => size(point),
     };
     format!("{what}{beside}")
@@ -81,7 +85,10 @@ fn summary(page: &Page<'_>) -> String {
     }
     let rates = points.iter().filter_map(|point| Some((point, point["nic"]["rate_per_s"].as_f64()?)));
     if let Some((point, rate)) = rates.max_by(|a, b| a.1.total_cmp(&b.1)) {
-        let text = format!("{:.2} million/s", rate / 1e6);
+        let text = match rate {
+            rate if rate < 1e5 => format!("{:.1} thousand/s", rate / 1e3),
+            rate => format!("{:.2} million/s", rate / 1e6),
+        };
         tiles.push_str(&tile("Highest rate", &text, &format!("operations of {}", label(point))));
     }
     let mut rows = String::new();
@@ -113,7 +120,8 @@ fn summary(page: &Page<'_>) -> String {
          <table class=\"points\"><thead><tr><th>size</th><th>mean latency</th><th>p50</th><th>p99</th><th>idle</th><th>MB/s</th>\
          <th>million/s</th><th>sender's processor</th><th>receiver's processor</th></tr></thead><tbody>{rows}</tbody></table></div>\
          <p class=\"note\">Latency: from when the caller's processor begins to post until the process that gets the data has seen \
-         them; of a barrier or a broadcast for each process, and sender and receiver are the first node and the last. Idle: the closed form for the first operation of an idle machine, where one packet has the data. MB/s: 10<sup>6</sup> B \
+         them; of an operation of many nodes for each process, and sender and receiver are the first node and the last; of a lock \
+         until a process has it. Idle: the closed form for the first operation of an idle machine, where one packet has the data. MB/s: 10<sup>6</sup> B \
          of data a second. Processors: busy for each operation.</p></section>\n"
     )
 }
@@ -213,9 +221,14 @@ fn tick_size(bytes: f64) -> String {
     }
 }
 
+/// Whether it is known where the time went: not of operations of many nodes by the hosts.
+pub(super) fn has_stages(points: &[Value]) -> bool {
+    points.iter().any(|point| point["nic"]["stages"].as_array().is_some_and(|all| !all.is_empty()))
+}
+
 /// Where the time goes, if it went anywhere: a bar for each point, whose parts are in the order of the way.
 fn stages(page: &Page<'_>) -> String {
-    if page.points().iter().all(|point| mean(point).is_none()) {
+    if !has_stages(page.points()) {
         return String::new();
     }
     let mut bars = String::new();

@@ -120,6 +120,7 @@ fn header(page: &Page<'_>) -> String {
     };
     let mut links = String::new();
     let mut sections = sections.to_vec();
+    sections.retain(|(id, _)| *id != "where" || nic::has_stages(page.points()));
     if let Some(name) = operations::name(page.points()) {
         sections.insert(1, ("operations", name));
     }
