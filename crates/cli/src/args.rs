@@ -56,7 +56,7 @@ pub(crate) enum Command {
     /// List machines, experiments, traffic, packet sizes, arrivals, switch architectures and NICs
     List(ListArguments),
     /// Explain a setting (`switch.vcs`), a table (`switch.credit`), a name (`torus`, `tornado`, `dawning5000`), a word of the
-    /// output (`saturated`) or a code
+    /// output (`saturated`), a source (`OQ-Q12`, `P-HP-007`) or a code
     Explain(ExplainArguments),
     /// Compare results, or results of experiments, point by point
     Compare(CompareArguments),
@@ -221,7 +221,7 @@ pub(crate) struct ListArguments {
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArguments {
     /// A setting, a table of settings, anything that `flitway list` names, an option of `flitway run`, a word, phrase or field
-    /// of results, or an error code
+    /// of results, a design value or an open question that a source names, or an error code
     #[arg(value_name = "PATH|NAME|WORD|CODE", allow_hyphen_values = true, required = true)]
     pub(crate) topic: Vec<String>,
 }

@@ -4,7 +4,7 @@ use crate::args::{self, ExplainArguments};
 use crate::failure::Failure;
 use crate::layout::prose;
 use crate::output::say;
-use crate::words;
+use crate::{sources, words};
 use flitway_experiment::faults;
 use flitway_experiment::workload::barrier::losses;
 use flitway_experiment::workload::nic;
@@ -30,7 +30,10 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     let mut pages: Vec<String> = Vec::new();
     for spelling in if topic.contains(' ') { &spellings[..] } else { &spellings[..1] } {
         let found = names(spelling).into_iter().chain(args::explained(spelling));
-        let found = found.chain(words::explained(spelling)).chain(flitway_machine::explain(spelling).ok());
+        let found = found
+            .chain(sources::explained(spelling))
+            .chain(words::explained(spelling))
+            .chain(flitway_machine::explain(spelling).ok());
         for page in found {
             if !pages.contains(&page) {
                 pages.push(page);
@@ -66,6 +69,11 @@ fn names(topic: &str) -> Vec<String> {
     let of_all = patterns.common().iter().filter(|parameter| parameter.name == topic);
     pages.extend(
         of_all.map(|it| format!("{} (of every {}): {}{}", it.name, patterns.subject(), it.doc, value(it))),
+    );
+    let mut of_nics = nic::CATALOG.entries().flat_map(|entry| entry.parameters);
+    let of_nics = of_nics.find(|parameter| parameter.name == topic && topic != "nodes");
+    pages.extend(
+        of_nics.map(|it| format!("{} (of a {}): {}{}", it.name, nic::CATALOG.subject(), it.doc, value(it))),
     );
     let ways = By::TABLE.map(|row| (row.0, row.2)).into_iter();
     let ways = ways.map(|(name, doc)| (name, "of a multicast", doc));

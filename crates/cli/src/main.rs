@@ -31,6 +31,7 @@ mod report;
 mod run;
 mod seeds;
 mod shell;
+mod sources;
 mod table;
 mod task;
 mod trace;

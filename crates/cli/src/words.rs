@@ -58,7 +58,7 @@ fn explained_by(text: &str, is_code: bool, topic: &str) -> String {
 }
 
 /// The cells of a row of a table; none of any other line.
-fn cells(line: &str) -> Vec<&str> {
+pub(crate) fn cells(line: &str) -> Vec<&str> {
     let row = line.strip_prefix('|').and_then(|row| row.strip_suffix('|'));
     // The rule below the first row has cells as well, of dashes.
     row.map_or(Vec::new(), |row| row.split('|').map(|cell| cell.trim_matches([' ', '-'])).collect())
@@ -91,7 +91,7 @@ fn row(name: &str, kind: &str, cells: &[&str]) -> String {
 }
 
 /// Without the marks of Markdown.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("](") {

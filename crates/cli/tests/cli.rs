@@ -581,6 +581,24 @@ fn a_deadlock_is_a_fault_with_its_witness() {
     }
 }
 
+/// Settings name them as their source.
+#[test]
+fn design_values_and_open_questions_are_explained() {
+    for (id, parts) in [
+        (
+            "P-QS-043",
+            ["P-QS-043, a design value", "that command queue alone in error (qsnet2.txt, Command queues)"],
+        ),
+        ("oq-d3", ["OQ-D3, an open question: the buffer of", "unless a setting says otherwise: 4 KiB"]),
+    ] {
+        let text = stdout(&flitway(&["explain", id])).replace("\n  ", " ");
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    assert_refused(&[(&["explain", "OQ-D"], &["OQ-D"])]);
+    let noise = stdout(&flitway(&["explain", "noise"]));
+    assert!(noise.contains("noise (of a NIC operation)"), "{noise}");
+}
+
 #[test]
 fn everything_listed_can_be_explained_and_every_machine_checks() {
     let listed = stdout(&flitway(&["list"]));
