@@ -230,6 +230,11 @@ fn system_noise_is_shown() {
     for part in ["system software has each processor for 5 us of every 11 us", "far      system noise"] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let short = stdout(&flitway(&["run", "th-group", "--nic", "send(0-1, noise=1us/1ms)"]));
+    assert!(short.contains("less than a period of the noise"), "{short}");
+    let several = json(&["run", "th-group", "--nic", "barrier(0-3, noise=1us/10us)", "--seeds", "2"]);
+    assert_valid(&several);
+    assert_eq!(several["spread"][0]["size_bytes"], 0);
     let arguments: &[&str] = &["run", "th-group", "--nic", "send(0-1, noise=1us/1us)"];
     assert_refused(&[(arguments, &["`noise` of `send` cannot be `1us/1us`"])]);
 }

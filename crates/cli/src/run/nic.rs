@@ -433,6 +433,12 @@ struct Seen {
 /// What limits a stream, or that it is too short to say what it does in a second.
 fn limit(result: &NicResult, names: &Names) -> Option<String> {
     let size = size(result.choice.bytes);
+    if let Some(Picos(end)) = result.shorter_than_noise() {
+        let end = units::format(end, Dimension::Time);
+        return Some(format!(
+            "{size}: over in {end}, less than a period of the noise; --count makes it longer"
+        ));
+    }
     if result.choice.outstanding.is_some() && result.is_complete && result.rate_per_s().is_none() {
         return Some(format!("{size}: too short for a rate; --count says how many, more than are under way"));
     }

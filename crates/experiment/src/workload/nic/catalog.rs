@@ -116,10 +116,11 @@ const BUFFERS: Parameter = Parameter {
 
 const NOISE: Parameter = Parameter {
     name: "noise",
-    expected: "`no`, or for how long and how often, such as `10us/1ms`: less than every second, from 1 ns to 1 s",
+    expected: "`no`, or for how long and how often, such as `10us/1ms`: from 1 ns on, less than half of a period of up to 1 s",
     default: Some("no"),
     doc: "System noise: system software takes the processor of each process for so long once in each period, the first time at a \
-          random date in the first. What a processor would begin then it begins when it has it back; NICs go on.",
+          random date in the first. What a processor would begin then it begins when it has it back; NICs go on. A run of a few periods says little: \
+          `--count` makes it longer, `--seeds` draws the first dates again.",
 };
 
 const ALL_NODES: Parameter = Parameter {
@@ -211,7 +212,7 @@ const BACK_OFF: Parameter = Parameter {
     name: "backoff",
     expected: "a time from 0 ns to 1 ms, such as `5us`, beside `by=retry`",
     default: Some("1us"),
-    doc: "With `by=retry`: the time between a first refusal and the next try. It doubles with each further one, up to 16 times. \
+    doc: "With `by=retry`: the time between a first refusal and the next try. It doubles with each further one, up to 16 times as long. \
           [assumed].",
 };
 

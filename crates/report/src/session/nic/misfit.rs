@@ -108,11 +108,11 @@ impl fmt::Display for NicMisfit {
                 "the NIC of this machine has all translations in memory or in its caches: it does not fault",
             ),
             NicMisfit::NoSetup(_) => f.write_str("the NIC of this machine wakes nobody: its processes poll"),
-            NicMisfit::NoCollectives { by_hosts: true } => {
-                f.write_str("this operation of many nodes is by the hosts with other NICs only")
-            }
+            NicMisfit::NoCollectives { by_hosts: true } => f.write_str(
+                "processors carry out this operation with other NICs only, as it needs their messages",
+            ),
             NicMisfit::NoCollectives { .. } => {
-                f.write_str("the NIC of this machine has no operations of many nodes")
+                f.write_str("the NIC of this machine does not carry out this operation of many nodes")
             }
             NicMisfit::Senders { senders, most } => write!(
                 f,
@@ -160,7 +160,7 @@ impl NicMisfit {
                 Some("leave `reliable=yes` out, or use `--set nic.model=th`, which has them".to_owned())
             }
             NicMisfit::NoSetup(manner) if manner.is_on_demand => Some(
-                "leave `translations=on-demand` out, or use Elan4, the NIC of QsNetII, with `--set nic.tlb.preloaded=false`"
+                "leave `translations=on-demand` out, or use a machine of QsNetII, such as `qsnet2-64`, whose TLBs are not preloaded"
                     .to_owned(),
             ),
             NicMisfit::NoSetup(manner) => {

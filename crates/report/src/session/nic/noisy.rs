@@ -1,5 +1,6 @@
 //! Programs on processors that system software takes now and then.
 
+use super::NicResult;
 use flitway_engine::Picos;
 use flitway_nic::host::Noise;
 use flitway_nic::host::program::{Completion, CountedEvent, Operation, Program, Setup};
@@ -18,6 +19,14 @@ pub(super) fn all(noise: Option<Noise>, programs: Vec<Box<dyn Program>>) -> Vec<
     let Some(noise) = noise else { return programs };
     let noisy = |program| Box::new(Noisy { program, noise }) as Box<dyn Program>;
     programs.into_iter().map(noisy).collect()
+}
+
+impl NicResult {
+    /// When it was over, in a run with noise that is shorter than a period of that: some processors had none.
+    #[must_use]
+    pub fn shorter_than_noise(&self) -> Option<Picos> {
+        self.choice.noise.filter(|noise| self.end < noise.period).map(|_| self.end)
+    }
 }
 
 impl Program for Noisy {
