@@ -29,13 +29,20 @@ def same(data: Any) -> Any:
     return [same(value) for value in data] if isinstance(data, list) else data
 
 
+@pytest.fixture(scope="session")
+def command() -> Path:
+    """The command line, built with the features of the whole workspace, as everything else is."""
+    cargo = os.environ.get("CARGO", "cargo")
+    subprocess.run([cargo, "build", "--quiet", "--workspace", "--bin", "flitway"], cwd=ROOT, check=True)
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "flitway"
+
+
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
+def cli(command: Path, tmp_path: Path) -> Cli:
     """Runs `flitway ARGUMENTS --json FILE` in the folder of the test: the JSON object."""
 
     def call(*arguments: str) -> Any:
-        cargo = [os.environ.get("CARGO", "cargo"), "run", "--quiet", "--manifest-path", str(ROOT / "Cargo.toml"), "--"]
-        subprocess.run([*cargo, *arguments, "--json", "out.json"], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run([command, *arguments, "--json", "out.json"], cwd=tmp_path, check=True, capture_output=True)
         return json.loads((tmp_path / "out.json").read_text())
 
     return call
