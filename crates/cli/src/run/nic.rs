@@ -209,10 +209,11 @@ fn header(session: &Session, workload: &NicWorkload, choice: &NicChoice) -> Stri
     let noise = workload.operation.noise.map_or_else(String::new, |Noise { length, period }| {
         format!("system software has each processor for {} of every {}\n", time(length), time(period))
     });
-    noise + &header_of_operations(session, workload, choice)
+    let text = header_of_operations(session, workload, choice);
+    format!("{noise}{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
 }
 
-/// What is about to be measured, and the heading of the table.
+/// What is about to be measured.
 fn header_of_operations(session: &Session, workload: &NicWorkload, choice: &NicChoice) -> String {
     let by = choice.by;
     let NicWorkload { operation, count, outstanding, processes, .. } = workload;
@@ -238,7 +239,7 @@ fn header_of_operations(session: &Session, workload: &NicWorkload, choice: &NicC
     if let Some(lock) = operation.lock {
         return header_of_lock(session, workload, lock);
     }
-    let text = format!(
+    format!(
         "{}; {}{} between nodes {from} and {to}, {} {}; {}{}{chained}{how}, {} after {} that warm up{of_each}\n",
         sizes_of(session),
         if operation.is_reliable { "reliable " } else { "" },
@@ -249,8 +250,7 @@ fn header_of_operations(session: &Session, workload: &NicWorkload, choice: &NicC
         in_manner(operation.manner),
         plural(*count, "operation", "s"),
         workload.warm_up(),
-    );
-    format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+    )
 }
 
 /// How processes go about operations, where that is not as usual.
@@ -277,7 +277,7 @@ fn matched(MatchChoice { place, unexpected, late }: MatchChoice) -> String {
 /// The same for a barrier of barrier modules.
 fn header_of_barrier(session: &Session, workload: &NicWorkload, choice: &NicChoice, meets: Meets) -> String {
     let [first, last] = choice.nodes;
-    let text = format!(
+    format!(
         "{}; barrier of {} of each of nodes {first} to {last}, by barrier modules of their NICs {}; one after the other, {} after \
          {} that warm up\n",
         sizes_of(session),
@@ -292,8 +292,7 @@ fn header_of_barrier(session: &Session, workload: &NicWorkload, choice: &NicChoi
         },
         plural(workload.count, "barrier", "s"),
         workload.warm_up(),
-    );
-    format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+    )
 }
 
 /// The same for a lock.
@@ -310,15 +309,14 @@ fn header_of_lock(
         Taking::Again(back_off) => format!("which try again {} after a first refusal", time(back_off)),
     };
     let takers = (last - first) * processes;
-    let text = format!(
+    format!(
         "{}; a lock of node {first} among {} of nodes {} to {last}, {how}; each takes it {} and holds it for {}\n",
         sizes_of(session),
         if takers == 1 { "1 process".to_owned() } else { format!("{takers} processes") },
         first + 1,
         plural(*count, "time", "s"),
         time(hold),
-    );
-    format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+    )
 }
 
 /// The same for an operation of many nodes.
@@ -329,7 +327,7 @@ fn header_of_group(
     by: Submission,
 ) -> String {
     let [first, last] = workload.operation.nodes;
-    let text = format!(
+    format!(
         "{}; {} of nodes {first} to {last} by {}, {} {}, in a tree of arity {arity}; one after the other, {} after {} that \
          warm up\n",
         sizes_of(session),
@@ -343,8 +341,7 @@ fn header_of_group(
         by.name(),
         plural(workload.count, "operation", "s"),
         workload.warm_up(),
-    );
-    format!("{}\n{}", broken(&text, 2), layout::heading(&COLUMNS))
+    )
 }
 
 /// A line of the table.

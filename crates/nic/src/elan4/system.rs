@@ -74,7 +74,7 @@ impl System {
 }
 
 impl Fault {
-    /// The process of `node` that has begun the operation, if it is one of that.
+    /// What has been put off, if a process of this node has begun it.
     fn own(&self, cx: &ElanContext<'_>) -> Option<&Job> {
         self.rest.as_ref().map(|(job, _)| job).filter(|job| !job.is_answer && job.of.node == cx.node)
     }

@@ -30,7 +30,7 @@ impl Locks {
 impl Foreign {
     /// Who asks.
     fn asker(&self) -> Peer {
-        let of = self.header().of;
+        let of = self.header.of;
         Peer { node: of.node, process: of.process }
     }
 }
@@ -39,13 +39,13 @@ impl Nap {
     /// Another node wants something of a lock here.
     pub(super) fn lock(&mut self, cx: &mut NapContext<'_>, foreign: Foreign) {
         let by = foreign.asker();
-        let place = Address { process: foreign.header().process, byte: foreign.header().byte };
+        let place = Address { process: foreign.header.process, byte: foreign.header.byte };
         match (foreign.verb, self.locks.0.entry(place)) {
             (Verb::Unlock, Entry::Occupied(mut taken)) if taken.get().by == by => {
                 match taken.get_mut().waiting.pop_front() {
                     Some(mut next) => {
                         taken.get_mut().by = next.asker();
-                        next.header_mut().story.pass(Unit::Lock, cx.at);
+                        next.header.story.pass(Unit::Lock, cx.at);
                         self.answer(cx, next, cx.at);
                     }
                     None => _ = taken.remove(),

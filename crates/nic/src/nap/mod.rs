@@ -306,7 +306,7 @@ impl Content {
             Content::Credits(..) | Content::Meets | Content::Met => None,
             Content::Data(header, _) | Content::Request(header) => Some(header),
             Content::Word(_, header, _) => Some(header),
-            Content::Answer(answer) => Some(answer.header()),
+            Content::Answer(answer) => Some(&answer.header),
         }
     }
 
@@ -316,7 +316,7 @@ impl Content {
             Content::Credits(..) | Content::Meets | Content::Met => None,
             Content::Data(header, _) | Content::Request(header) => Some(header),
             Content::Word(_, header, _) => Some(header),
-            Content::Answer(answer) => Some(answer.header_mut()),
+            Content::Answer(answer) => Some(&mut answer.header),
         }
     }
 }

@@ -57,16 +57,6 @@ pub struct Foreign {
     pub(super) is_refused: bool,
 }
 
-impl Foreign {
-    pub(super) fn header(&self) -> &Header {
-        &self.header
-    }
-
-    pub(super) fn header_mut(&mut self) -> &mut Header {
-        &mut self.header
-    }
-}
-
 /// What is due of the remote access unit.
 #[derive(Debug)]
 pub enum WordsDue {
